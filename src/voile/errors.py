@@ -1,0 +1,71 @@
+"""Every error Voile raises, as one small tree.
+
+VoileError
+├── SchemaError            the public description is wrong or incomplete      (ValueError)
+├── DataError              the table cannot be used; never depends on values  (ValueError)
+├── SettingError           a parameter is out of its range                    (ValueError)
+├── VaultError             someone tried to look at private rows              (TypeError)
+├── PlanError              a look at the rows that the plan did not announce  (RuntimeError)
+├── LedgerError            the book of spending cannot be used                (RuntimeError)
+│   ├── BudgetExceeded     the spend was refused; nothing was spent
+│   ├── LedgerUnavailable  the file or database does not answer
+│   └── LedgerMismatch     the book belongs to other data or another budget
+├── ReceiptError           a receipt cannot be read                           (ValueError)
+└── MissingExtra           an optional dependency is not installed            (ImportError)
+
+A message says what is wrong, where, and the remedy. It never contains a private value, and
+whether it is raised never depends on one.
+"""
+
+
+class VoileError(Exception):
+    """Root of the tree: catch this to catch everything Voile raises on purpose."""
+
+
+class SchemaError(VoileError, ValueError):
+    """The public description of a table is wrong or incomplete."""
+
+
+class DataError(VoileError, ValueError):
+    """A table has the wrong shape, kind or names (never: the wrong values)."""
+
+
+class SettingError(VoileError, ValueError):
+    """A parameter is outside its range."""
+
+
+class VaultError(VoileError, TypeError):
+    """Private rows were asked for outside a mechanism."""
+
+
+class PlanError(VoileError, RuntimeError):
+    """The vault was to be opened for something that no reserved plan announced."""
+
+
+class LedgerError(VoileError, RuntimeError):
+    """The ledger cannot be used as asked."""
+
+
+class BudgetExceeded(LedgerError):
+    """The spend would exceed the budget; it was refused and nothing was spent."""
+
+
+class LedgerUnavailable(LedgerError):
+    """The ledger's file or database does not answer; nothing was released."""
+
+
+class LedgerMismatch(LedgerError):
+    """The ledger belongs to another data set, budget, relation or version."""
+
+
+class ReceiptError(VoileError, ValueError):
+    """A receipt cannot be read."""
+
+
+class MissingExtra(VoileError, ImportError):
+    """An optional dependency is not installed; the message names the extra."""
+
+    def __init__(self, package: str, extra: str) -> None:
+        super().__init__(
+            f"{package!r} is not installed: install it with pip install 'voile[{extra}]'"
+        )

@@ -1,0 +1,1 @@
+"""The only code that sees private rows or draws noise."""

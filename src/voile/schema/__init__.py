@@ -1,0 +1,1 @@
+"""What is public about a table: columns, bounds, categories, classes, row count."""
