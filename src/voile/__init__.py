@@ -1,5 +1,57 @@
-"""Voile: models you can see through, trained on data nobody can."""
+"""Voile: models you can see through, trained on data nobody can.
 
+>>> import voile
+>>> voile.Budget(epsilon=1, delta=1e-6)
+Budget(epsilon=1, delta=1e-06)
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from voile.errors import VoileError
 from voile.version import __version__
 
-__all__ = ["__version__"]
+if TYPE_CHECKING:
+    from voile.privacy.budget import Budget
+    from voile.privacy.ledger import Ledger
+    from voile.privacy.receipt import Receipt
+    from voile.privacy.vault import protect
+    from voile.schema import Category, Number, Schema
+    from voile.summary import summarize
+
+# Loaded on first use, so that `import voile` and `voile --help` are quick.
+_HOMES = {
+    "Budget": "voile.privacy.budget",
+    "Category": "voile.schema",
+    "Ledger": "voile.privacy.ledger",
+    "Number": "voile.schema",
+    "Receipt": "voile.privacy.receipt",
+    "Schema": "voile.schema",
+    "protect": "voile.privacy.vault",
+    "summarize": "voile.summary",
+}
+
+__all__ = [
+    "Budget",
+    "Category",
+    "Ledger",
+    "Number",
+    "Receipt",
+    "Schema",
+    "VoileError",
+    "__version__",
+    "protect",
+    "summarize",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        value = getattr(import_module(_HOMES[name]), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'voile' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

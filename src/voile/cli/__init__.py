@@ -1,0 +1,1 @@
+"""The voile command: one file per verb."""

@@ -1,0 +1,217 @@
+"""What a list of events costs: epsilon for a delta, delta for an epsilon.
+
+Gaussian events compose in closed form; everything else goes through the privacy loss distributions
+of Google's dp-accounting, always with its pessimistic estimate. This is the composition of events
+that were *fixed in advance*; across decisions made after seeing results the ledger's filter counts
+(privacy/filter.py). Proofs: docs/proofs/accounting.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from dp_accounting import privacy_accountant
+from dp_accounting.pld import common as pld_common
+from dp_accounting.pld import privacy_loss_distribution as pld_module
+from scipy.optimize import brentq
+
+from voile.errors import SettingError
+from voile.privacy.budget import Relation
+from voile.privacy.events import (
+    Event,
+    Gaussian,
+    Laplace,
+    PoissonGaussian,
+    Pure,
+    Threshold,
+    Unprotected,
+)
+from voile.privacy.gaussian_dp import delta_of, epsilon_of
+from voile.privacy.noise import SAMPLER_DELTA_PER_DRAW
+
+FINE = 1e-4
+COARSE = 1e-3
+"""Discretisation of privacy losses: fine for answers, coarse to find where to look."""
+
+_NEIGHBOURS = {
+    Relation.ADD_REMOVE: privacy_accountant.NeighboringRelation.ADD_OR_REMOVE_ONE,
+    Relation.REPLACE_ONE: privacy_accountant.NeighboringRelation.REPLACE_ONE,
+}
+
+
+@dataclass(frozen=True)
+class Loss:
+    """The composed privacy loss of events fixed in advance.
+
+    Attributes
+    ----------
+    mu : float
+        GDP parameter of all Gaussian events together.
+    chance : float
+        Probability that something outside that analysis goes wrong: thresholds and the error of
+        the noise sampler. Added to every delta.
+    other : PrivacyLossDistribution or None
+        Composition of *all* events when some are not Gaussian (then it includes mu).
+    unprotected : bool
+        Whether any event has no noise at all.
+    """
+
+    mu: float
+    chance: float
+    other: Any = None
+    unprotected: bool = False
+
+    def delta(self, epsilon: float) -> float:
+        """Smallest delta for which the events are (epsilon, delta)-DP."""
+        if self.unprotected:
+            return 1.0
+        if self.other is None:
+            value = float(delta_of(self.mu, epsilon))
+        else:
+            value = float(self.other.get_delta_for_epsilon(epsilon))
+        return min(1.0, value + self.chance)
+
+    def epsilon(self, delta: float) -> float:
+        """Smallest epsilon for which the events are (epsilon, delta)-DP; ``inf`` if none is."""
+        if self.unprotected or self.chance > delta:
+            return math.inf
+        rest = delta - self.chance
+        if self.other is None:
+            return epsilon_of(self.mu, rest)
+        return float(self.other.get_epsilon_for_delta(rest))
+
+    def gdp(self, chance: float) -> float:
+        """Smallest mu for which the loss is mu-GDP outside an event of probability ``chance``.
+
+        Exact for Gaussian events (which do not use ``chance``). Otherwise the curve
+        delta(epsilon) must lie below chance + (1 - chance) delta_mu(epsilon) for all epsilon >= 0
+        in both directions; it is checked at grid points, each against the *next* point of the
+        decreasing right-hand side, which proves it in between too.
+        """
+        if self.other is None:
+            return self.mu
+        return _dominating_mu(self.other, chance)
+
+
+def _dominating_mu(distribution: Any, chance: float) -> float:
+    reach = max(float(distribution.get_epsilon_for_delta(chance)), 0.0)
+    if math.isinf(reach):
+        return math.inf
+    if reach == 0:
+        return 0.0
+    # At `reach` the curve is at most `chance`, and it decreases from there on.
+    points = np.linspace(0.0, reach, 2048)
+    needed = np.asarray(distribution.get_delta_for_epsilon(points), dtype=np.float64)
+    excess = (needed[:-1] - chance) / (1 - chance)
+
+    def worst(log_mu: float) -> float:
+        return float(np.max(excess - delta_of(math.exp(log_mu), points[1:])))
+
+    low, high = math.log(1e-9), math.log(1e3)
+    if worst(high) > 0:
+        return math.inf
+    if worst(low) <= 0:
+        return 1e-9
+    root = float(brentq(worst, low, high, xtol=1e-7))
+    # A root is where the worst violation is zero up to the tolerance: step to the safe side.
+    return math.exp(root + 1e-6)
+
+
+@lru_cache(maxsize=512)
+def _distribution(event: Event, relation: Relation, interval: float) -> Any:
+    """The dp-accounting distribution of one event, all its repetitions included."""
+    match event:
+        case Gaussian() | Threshold():
+            return pld_module.from_gaussian_mechanism(
+                event.noise_multiplier / math.sqrt(event.count),
+                value_discretization_interval=interval,
+            )
+        case PoissonGaussian():
+            one = pld_module.from_gaussian_mechanism(
+                event.noise_multiplier,
+                value_discretization_interval=interval,
+                sampling_prob=event.rate,
+                neighboring_relation=_NEIGHBOURS[relation],
+            )
+        case Laplace():
+            one = pld_module.from_laplace_mechanism(
+                event.noise_multiplier, value_discretization_interval=interval
+            )
+        case Pure():
+            one = pld_module.from_privacy_parameters(
+                pld_common.DifferentialPrivacyParameters(event.epsilon, 0.0),
+                value_discretization_interval=interval,
+            )
+        case _:
+            raise SettingError(f"no privacy loss is known for events of kind {event.kind!r}")
+    return one if event.count == 1 else one.self_compose(event.count)
+
+
+def chance_of(events: Sequence[Event]) -> float:
+    """Probability of everything the distributions do not cover (threshold and sampler failures)."""
+    total = 0.0
+    for event in events:
+        total += event.count * getattr(event, "draws", 0) * SAMPLER_DELTA_PER_DRAW
+        if isinstance(event, Threshold):
+            total += event.count * event.delta
+    return total
+
+
+def compose(
+    events: Sequence[Event],
+    relation: Relation = Relation.ADD_REMOVE,
+    *,
+    interval: float = FINE,
+) -> Loss:
+    """Compose events that were fixed in advance.
+
+    Parameters
+    ----------
+    events : sequence of Event
+    relation : Relation
+        Matters for Poisson-sampled events; others carry it in their noise multiplier.
+    interval : float
+        Discretisation of the privacy loss, where one is needed.
+    """
+    return _compose(tuple(event for event in events if event.count), relation, interval)
+
+
+@lru_cache(maxsize=512)
+def _compose(events: tuple[Event, ...], relation: Relation, interval: float) -> Loss:
+    chance = chance_of(events)
+    if any(isinstance(event, Unprotected) for event in events):
+        return Loss(math.inf, chance, unprotected=True)
+    gaussians = [event for event in events if isinstance(event, (Gaussian, Threshold))]
+    others = [event for event in events if not isinstance(event, (Gaussian, Threshold))]
+    mu = math.sqrt(math.fsum(event.count / event.noise_multiplier**2 for event in gaussians))
+    if not others:
+        return Loss(mu, chance)
+    merged: dict[Event, int] = {}
+    for event in others:
+        key = _with_count(event, 1)
+        merged[key] = merged.get(key, 0) + event.count
+    parts = [_distribution(_with_count(key, n), relation, interval) for key, n in merged.items()]
+    if mu > 0:
+        parts.append(_distribution(Gaussian(noise_multiplier=1 / mu), relation, interval))
+    whole = parts[0]
+    for part in parts[1:]:
+        whole = whole.compose(part)
+    return Loss(mu, chance, other=whole)
+
+
+def _with_count(event: Event, count: int) -> Event:
+    """Leave ``draws`` out as well: it changes the chance, not the distribution."""
+    match event:
+        case PoissonGaussian():
+            return PoissonGaussian(count, event.noise_multiplier, event.rate, 0)
+        case Laplace():
+            return Laplace(count, event.noise_multiplier, 0)
+        case Pure():
+            return Pure(count, event.epsilon)
+        case _:
+            raise SettingError(f"events of kind {event.kind!r} cannot be merged")

@@ -1,0 +1,152 @@
+"""How much noise a job needs: one budget, several steps, shares by weight.
+
+A job states the *shape* of its plan: what it will do and how the budget is to be shared. All noise
+is then multiplied by the one smallest factor for which the accountant confirms the budget, so noise
+is calibrated with the very accountant that later checks it.
+
+>>> from voile import Budget
+>>> plan = calibrate(
+...     Budget(1.0, 1e-6),
+...     Plan((gaussian_share("bins", 0.1, count=14), gaussian_share("rounds", 0.9, count=140))),
+... )
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from functools import lru_cache
+
+from voile.errors import SettingError
+from voile.privacy.accounting import COARSE, FINE, chance_of, compose
+from voile.privacy.budget import Budget, Relation
+from voile.privacy.events import (
+    DRAWS,
+    Event,
+    Gaussian,
+    Laplace,
+    Plan,
+    PoissonGaussian,
+    Pure,
+    Step,
+    Threshold,
+    Unprotected,
+)
+from voile.privacy.gaussian_dp import mu_of
+
+_MARGIN = 1e-9
+"""Noise is raised by this much, so that sums of parts never exceed the whole by rounding."""
+
+
+def gaussian_share(label: str, weight: float, *, count: int = 1, draws: int = DRAWS) -> Step:
+    """A step of ``count`` Gaussian releases that together take ``weight`` shares of mu^2."""
+    return Step(label, Gaussian(count, math.sqrt(count / weight), draws))
+
+
+def poisson_share(
+    label: str, weight: float, *, rate: float, count: int, draws: int = DRAWS
+) -> Step:
+    """A step of ``count`` Poisson-sampled releases (weight by its central-limit mu^2)."""
+    return Step(label, PoissonGaussian(count, rate * math.sqrt(count / weight), rate, draws))
+
+
+def threshold_share(
+    label: str, weight: float, *, delta: float, count: int = 1, draws: int = DRAWS
+) -> Step:
+    """A step of ``count`` threshold releases; ``delta`` is for each of them."""
+    return Step(label, Threshold(count, math.sqrt(count / weight), delta, draws))
+
+
+def laplace_share(label: str, weight: float, *, count: int = 1, draws: int = DRAWS) -> Step:
+    """A step of ``count`` Laplace releases."""
+    return Step(label, Laplace(count, math.sqrt(count / weight), draws))
+
+
+def selection_share(label: str, weight: float, *, count: int = 1) -> Step:
+    """A step of ``count`` private selections."""
+    return Step(label, Pure(count, math.sqrt(weight / count)))
+
+
+def calibrate(budget: Budget, shape: Plan, relation: Relation = Relation.ADD_REMOVE) -> Plan:
+    """Scale the noise of a plan to a budget.
+
+    Parameters
+    ----------
+    budget : Budget
+        ``epsilon=inf`` gives a plan without noise, whose receipt says "no guarantee".
+    shape : Plan
+        Steps whose noise multipliers matter only relative to each other.
+    relation : Relation
+
+    Returns
+    -------
+    Plan
+        The same steps with the smallest common noise for which the plan is within the budget.
+    """
+    if budget.unlimited:
+        return Plan(tuple(Step(s.label, Unprotected(s.event.count)) for s in shape))
+    if budget.epsilon <= 0:
+        raise SettingError(
+            f"The 'epsilon' must be > 0 to learn anything. Got {budget.epsilon!r} instead."
+        )
+    return _calibrate(budget, shape, relation)
+
+
+@lru_cache(maxsize=256)
+def _calibrate(budget: Budget, shape: Plan, relation: Relation) -> Plan:
+    events = [event for event in shape.events if event.count]
+    rest = budget.delta - chance_of(events)
+    if rest <= 0:
+        raise SettingError(
+            f"delta {budget.delta:g} is too small for this plan: thresholds and the noise sampler "
+            f"alone take {chance_of(events):.3g}. Give a larger delta, or list the categories in "
+            "the schema."
+        )
+    if all(isinstance(event, (Gaussian, Threshold)) for event in events):
+        mu = compose(events, relation).mu
+        factor = mu / mu_of(budget.epsilon, rest)
+    else:
+        factor = _search(budget, events, relation)
+    return Plan(tuple(Step(s.label, _scaled(s.event, factor * (1 + _MARGIN))) for s in shape))
+
+
+def _scaled(event: Event, factor: float) -> Event:
+    match event:
+        case Pure():
+            return replace(event, epsilon=event.epsilon / factor)
+        case Gaussian() | PoissonGaussian() | Laplace() | Threshold():
+            return replace(event, noise_multiplier=event.noise_multiplier * factor)
+        case _:
+            return event
+
+
+def _search(budget: Budget, events: list[Event], relation: Relation) -> float:
+    """Smallest common noise factor within the budget, by the privacy loss distributions.
+
+    A coarse discretisation finds the neighbourhood cheaply; the answer itself is confirmed with
+    the fine one, and only confirmed factors are returned.
+    """
+
+    def excess(log_factor: float, interval: float) -> float:
+        scaled = [_scaled(event, math.exp(log_factor)) for event in events]
+        return compose(scaled, relation, interval=interval).epsilon(budget.delta) - budget.epsilon
+
+    # Start where the central limit theorem would put it, then bracket.
+    high = math.log(1 / mu_of(budget.epsilon, budget.delta) + 0.1)
+    while excess(high, COARSE) > 0:
+        high += 0.7
+    low = high - 0.7
+    while excess(low, COARSE) <= 0:
+        high, low = low, low - 0.7
+    for _ in range(24):
+        if high - low < 1e-4:
+            break
+        middle = (low + high) / 2
+        low, high = (low, middle) if excess(middle, COARSE) <= 0 else (middle, high)
+    # The fine accountant is tighter: walk down while it confirms, up while it does not.
+    best, step = high, 1e-3
+    while excess(best, FINE) > 0:
+        best += step
+    while step > 1e-4 and excess(best - step, FINE) <= 0:
+        best -= step
+    return math.exp(best)

@@ -1,0 +1,17 @@
+"""Finding privately what the schema does not say: row count, bounds, levels, bins, quantiles."""
+
+from voile.privacy.discovery.bounds import LogCells, find_bounds
+from voile.privacy.discovery.levels import find_levels
+from voile.privacy.discovery.missing import complete, discovery_shape
+from voile.privacy.discovery.tree import Histogram, TreeCells, find_histogram
+
+__all__ = [
+    "Histogram",
+    "LogCells",
+    "TreeCells",
+    "complete",
+    "discovery_shape",
+    "find_bounds",
+    "find_histogram",
+    "find_levels",
+]

@@ -1,0 +1,85 @@
+"""Levels of a category nobody listed: partition selection by threshold.
+
+Count every value that occurs, add Gaussian noise, release those above a threshold so high that a
+value held by one row alone passes with probability at most delta. Korolova et al. 2009; Gaussian
+form in Wilson et al. 2020. Proof: docs/proofs/discovery.md.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import ndtri
+
+from voile.errors import PlanError
+from voile.privacy import noise
+from voile.privacy.budget import Relation
+from voile.privacy.events import Threshold, Unprotected
+from voile.privacy.grant import Ticket
+from voile.privacy.vault import PrivateTable, open_rows
+from voile.schema import Category
+from voile.schema.columns import Level
+
+
+@dataclass(frozen=True)
+class FoundLevels:
+    """Levels with their noised counts, most frequent first."""
+
+    levels: tuple[Level, ...]
+    counts: tuple[float, ...]
+    standard_error: float
+    threshold: float
+
+    @property
+    def category(self) -> Category:
+        """The column description they make."""
+        return Category(self.levels)
+
+
+def find_levels(table: PrivateTable, column: str, ticket: Ticket) -> FoundLevels:
+    """Find the levels of a category that enough rows hold.
+
+    Parameters
+    ----------
+    table : PrivateTable
+    column : str
+        A column (or the target) whose schema says ``Category()``.
+    ticket : Ticket
+        One look of a ``Threshold`` event.
+
+    Returns
+    -------
+    FoundLevels
+        Only levels above the threshold; rarer ones stay hidden and count as "other".
+    """
+    event = ticket.event
+    match event:
+        case Threshold():
+            # Replacing a row moves two counts by one each, and may make a lone value twice.
+            changed = 1 if ticket.relation is Relation.ADD_REMOVE else 2
+            scale = event.noise_multiplier * math.sqrt(changed)
+            grid = noise.grid_for(scale)
+            # One grid step more, because the noise is a rounded Gaussian.
+            threshold = 1.0 + grid + scale * float(-ndtri(event.delta / changed))
+        case Unprotected():
+            scale, threshold, grid = 0.0, 0.5, 2.0**-30
+        case _:
+            raise PlanError(
+                f"This look was paid as a {event.kind!r} event; levels need a 'threshold' one."
+            )
+    tally = open_rows(table, ticket).tally(column)
+    values = list(tally)
+    totals = np.fromiter(tally.values(), dtype=np.int64, count=len(values)) * int(1.0 / grid)
+    if scale > 0:
+        totals = totals + noise.gaussian(len(values), scale / grid)
+    noised = totals * grid
+    found = [(float(noised[i]), values[i]) for i in np.flatnonzero(noised > threshold)]
+    found.sort(key=lambda pair: (-pair[0], str(pair[1])))
+    return FoundLevels(
+        tuple(level for _, level in found),
+        tuple(count for count, _ in found),
+        scale,
+        threshold,
+    )

@@ -1,0 +1,261 @@
+"""Distribution of a number, found privately: a noised tree of counts.
+
+The public range is cut into 16 x 16 x 16 cells; the counts of all nodes on the three levels are
+released at once, made consistent by least squares (Hay et al., VLDB 2010), and read only as deep as
+the noise allows. Quantiles and bins of equal mass follow without further cost. One row is in one
+node per level: sensitivity sqrt(3). Proof: docs/proofs/discovery.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from voile.errors import SchemaError
+from voile.privacy.grant import Ticket
+from voile.privacy.mechanisms.sums import gaussian_sum
+from voile.privacy.queries import CellQuery
+from voile.privacy.sources.block import Block
+from voile.privacy.vault import PrivateTable
+from voile.schema import Number
+
+FANOUT = 16
+DEPTH = 3
+CELLS: int = FANOUT**DEPTH
+_NODES = FANOUT + FANOUT**2 + FANOUT**3
+_CLEAR = 4.0
+"""A node is split when its count stands this many standard errors clear of zero."""
+
+
+@dataclass(frozen=True)
+class TreeCells(CellQuery):
+    """Counts of all tree nodes, coarse level first, then one cell per level for missing values."""
+
+    column: str
+    lower: float
+    upper: float
+
+    levels = DEPTH
+
+    @property
+    def columns(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The column read."""
+        return (self.column,)
+
+    @property
+    def size(self) -> int:  # type: ignore[override]
+        """Nodes of all levels, and missing values once per level."""
+        return _NODES + DEPTH
+
+    def cells(self, block: Block) -> Sequence[NDArray[np.int64]]:
+        """Node of each row on each level."""
+        values = block[self.column]
+        missing = np.isnan(values)
+        # Halves first: the range of two huge bounds would overflow.
+        half = self.upper / 2 - self.lower / 2
+        part = (np.where(missing, self.lower, values) / 2 - self.lower / 2) / half
+        leaf = np.clip((part * CELLS).astype(np.int64), 0, CELLS - 1)
+        result, offset = [], 0
+        for level in range(1, DEPTH + 1):
+            node = offset + leaf // FANOUT ** (DEPTH - level)
+            # A cell per level: three times into one cell would be a share of norm 3, not sqrt(3).
+            result.append(np.where(missing, self.size - level, node))
+            offset += FANOUT**level
+        return result
+
+
+@dataclass(frozen=True, eq=False)
+class Histogram:
+    """A released distribution over intervals of a public range.
+
+    Attributes
+    ----------
+    edges : ndarray of shape (intervals + 1,)
+        Increasing, from lower to upper bound.
+    counts : ndarray of shape (intervals,)
+        Estimated rows in each interval; unbiased, so noise may make it negative.
+    standard_errors : ndarray of shape (intervals,)
+        Standard deviation of each count by the noise (an upper estimate).
+    missing : float
+        Estimated rows without a value; may be negative.
+    cells : ndarray of shape (intervals + 1,)
+        The edges as positions among the cells of the tree.
+    node_error : float
+        Standard deviation of the noise on one node of the tree.
+    """
+
+    edges: NDArray[np.float64]
+    counts: NDArray[np.float64]
+    standard_errors: NDArray[np.float64]
+    missing: float
+    cells: NDArray[np.int64]
+    node_error: float
+
+    @property
+    def rows(self) -> float:
+        """Estimated rows with a value."""
+        return float(self.counts.sum())
+
+    def quantile(self, share: float | NDArray[np.float64]) -> NDArray[np.float64]:
+        """Value below which a share of the rows lies, by linear interpolation."""
+        cumulative = np.maximum.accumulate(np.concatenate([[0.0], np.cumsum(self.counts)]))
+        if cumulative[-1] <= 0:
+            cumulative = np.arange(len(self.edges), dtype=np.float64)
+        # Strictly increasing, so that empty intervals do not make the inverse ambiguous.
+        cumulative = cumulative / cumulative[-1] + np.arange(len(cumulative)) * 1e-12
+        return np.interp(np.asarray(share, dtype=np.float64), cumulative, self.edges)
+
+    def equal_mass(self, bins: int) -> Histogram:
+        """Merge neighbouring intervals into about ``bins`` bins of equal mass.
+
+        An interval that alone is heavier than its share (a spike, such as a value most rows hold)
+        becomes a bin of its own, and the others share what is left. Bins that stay light, such as
+        the gaps between whole numbers, join their lighter neighbour.
+        """
+        counts = self.counts
+        spike = np.zeros(len(counts), dtype=np.bool_)
+        while True:
+            left = float(counts[~spike].sum())
+            target = max(
+                left / max(bins - int(spike.sum()), bins // 8, 1), _CLEAR * self.node_error
+            )
+            more = ~spike & (counts > target)
+            if not more.any():
+                break
+            spike |= more
+        starts, masses = [0], [0.0]
+        for i in range(len(counts)):
+            if i and (spike[i] or spike[i - 1] or masses[-1] >= target):
+                starts.append(i)
+                masses.append(0.0)
+            masses[-1] += float(counts[i])
+        while len(starts) > 1 and min(masses) < target / 2:
+            light = int(np.argmin(masses))
+            before = masses[light - 1] if light else np.inf
+            after = masses[light + 1] if light + 1 < len(masses) else np.inf
+            join = light if before <= after else light + 1
+            masses[join - 1] += masses.pop(join)
+            starts.pop(join)
+        return self._merged(np.asarray(starts))
+
+    def _merged(self, starts: NDArray[np.int64]) -> Histogram:
+        cells = np.append(self.cells[starts], self.cells[-1])
+        return Histogram(
+            np.append(self.edges[starts], self.edges[-1]),
+            np.add.reduceat(self.counts, starts),
+            self.node_error * np.sqrt([_cover(0, CELLS, a, b) for a, b in pairwise(cells)]),
+            self.missing,
+            cells,
+            self.node_error,
+        )
+
+
+def find_histogram(
+    table: PrivateTable, column: str, ticket: Ticket, *, resolution: int = 64
+) -> Histogram:
+    """Find the distribution of a number inside its public bounds.
+
+    Parameters
+    ----------
+    table : PrivateTable
+    column : str
+        A column whose schema gives bounds.
+    ticket : Ticket
+        One look of a ``Gaussian`` event.
+    resolution : int
+        A node is read deeper when it holds more than one ``resolution``-th of the rows (and stands
+        clear of the noise).
+
+    Returns
+    -------
+    Histogram
+        Intervals are fine where the rows are and coarse elsewhere.
+    """
+    bounds = table.schema[column]
+    if not isinstance(bounds, Number) or bounds.lower is None or bounds.upper is None:
+        raise SchemaError(
+            f"column {column!r} has no bounds: give Number(lower, upper), or leave them to be "
+            "found and pay for it."
+        )
+    release = gaussian_sum(table, TreeCells(column, bounds.lower, bounds.upper), ticket)
+    levels = _consistent(_split_levels(release.values))
+    error = release.standard_error
+    total = float(levels[0].sum())
+    limit = max(total / resolution, _CLEAR * error, 0.5)
+    starts: list[int] = []
+    counts: list[float] = []
+    for node in range(FANOUT):
+        _read(levels, 0, node, limit, starts, counts)
+    cells = np.append(np.asarray(starts, dtype=np.int64), CELLS)
+    part = cells / CELLS
+    return Histogram(
+        edges=bounds.lower * (1 - part) + bounds.upper * part,
+        counts=np.asarray(counts),
+        standard_errors=np.full(len(counts), error),
+        missing=float(release.values[-DEPTH:].mean()),
+        cells=cells,
+        node_error=error,
+    )
+
+
+def _split_levels(values: NDArray[np.float64]) -> list[NDArray[np.float64]]:
+    ends = np.cumsum([FANOUT**level for level in range(1, DEPTH + 1)])
+    return np.split(values[: ends[-1]], ends[:-1])
+
+
+def _consistent(levels: list[NDArray[np.float64]]) -> list[NDArray[np.float64]]:
+    """Least-squares estimate under "children sum to their parent", equal noise on all nodes."""
+    up = [level.copy() for level in levels]
+    for depth in range(DEPTH - 2, -1, -1):
+        height = DEPTH - depth  # leaves have height 1
+        own = (FANOUT**height - FANOUT ** (height - 1)) / (FANOUT**height - 1)
+        children = up[depth + 1].reshape(-1, FANOUT).sum(axis=1)
+        up[depth] = own * up[depth] + (1 - own) * children
+    for depth in range(1, DEPTH):
+        kids = up[depth].reshape(-1, FANOUT)
+        gap = up[depth - 1] - kids.sum(axis=1)
+        up[depth] = (kids + gap[:, None] / FANOUT).ravel()
+    return up
+
+
+def _read(
+    levels: list[NDArray[np.float64]],
+    depth: int,
+    node: int,
+    limit: float,
+    starts: list[int],
+    counts: list[float],
+) -> None:
+    """Collect the nodes at which reading stops: their first cells and their counts."""
+    count = float(levels[depth][node])
+    if depth + 1 < DEPTH and count > limit:
+        for child in range(FANOUT):
+            _read(levels, depth + 1, node * FANOUT + child, limit, starts, counts)
+        return
+    starts.append(node * FANOUT ** (DEPTH - 1 - depth))
+    counts.append(count)
+
+
+def _cover(low: int, high: int, start: int, stop: int) -> int:
+    """Fewest nodes below [low, high) that add (or subtract) up to the cells [start, stop).
+
+    Least squares is at least as good as this unbiased estimate, so it bounds the variance.
+    """
+    start, stop = max(start, low), min(stop, high)
+    if start >= stop:
+        return 0
+    whole = high - low < CELLS  # the tree has no node for the whole range
+    if start == low and stop == high and whole:
+        return 1
+    step = (high - low) // FANOUT
+    children = [(a, a + step) for a in range(low, high, step)]
+    added = sum(_cover(a, b, start, stop) for a, b in children)
+    if not whole:
+        return added
+    return min(
+        added, 1 + sum(_cover(a, b, low, start) + _cover(a, b, stop, high) for a, b in children)
+    )

@@ -1,0 +1,40 @@
+"""Private rows of any data frame, turned into numpy columns as a Schema describes them.
+
+Every row is encoded by itself: what becomes of one never depends on another. And no value can
+cause an error, a warning or a message; what cannot be read counts as missing or as "other".
+
+========================  =======================================================================
+column                    encoded rows, shape (rows,)
+========================  =======================================================================
+Number(lower, upper)      float64, clamped to the bounds; missing or unreadable: NaN
+Number()                  float64; infinities become the largest float; missing: NaN
+Category(L levels)        int32 codes 0 to L - 1; "other" (not listed): L; missing: L + 1
+Category()                objects: str, int or float; None for missing and for what cannot be a
+                          level (infinities, bytes, lists, integers beyond 64 bits, ...)
+========================  =======================================================================
+
+Text in a numeric column is read as ``float()`` reads it. Dates and times are seconds since
+1970-01-01 UTC (without a time zone: taken as UTC), durations seconds, times of day seconds since
+midnight; in a categorical column, dates and times are ISO 8601 text in UTC, such as "2024-01-31"
+(midnight) or "2024-01-31T08:30:00".
+"""
+
+from voile.privacy.encode.column import encode_values
+from voile.privacy.encode.rows import (
+    EncodedRows,
+    PickedRows,
+    encode_frame,
+    encode_rows,
+    encode_target,
+    pick_rows,
+)
+
+__all__ = [
+    "EncodedRows",
+    "PickedRows",
+    "encode_frame",
+    "encode_rows",
+    "encode_target",
+    "encode_values",
+    "pick_rows",
+]

@@ -1,0 +1,231 @@
+"""Private values one by one: any Python object as a number, a code or a level."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+import sys
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from voile.schema import Category, Column, Number
+from voile.schema.columns import LARGEST_WHOLE_LEVEL, is_text
+
+PrivateColumn: TypeAlias = NDArray[Any]
+"""Encoded private rows of one column, shape (rows,)."""
+
+_LARGEST: Final = float(np.finfo(np.float64).max)
+_EPOCH: Final = dt.datetime(1970, 1, 1)
+_MIDNIGHT: Final = dt.time()
+_SECONDS_PER_UNIT: Final = {
+    "Y": 31_556_952.0,  # the mean Gregorian year and its twelfth; durations only
+    "M": 2_629_746.0,
+    "W": 604_800.0,
+    "D": 86_400.0,
+    "h": 3_600.0,
+    "m": 60.0,
+    "s": 1.0,
+}
+_UNITS_PER_MICROSECOND: Final = {"ns": 10**3, "ps": 10**6, "fs": 10**9, "as": 10**12}
+
+
+class Unfit:
+    """The type of a value that is neither missing nor able to be a level."""
+
+
+UNFIT: Final = Unfit()
+"""A value that is neither missing nor able to be a level."""
+
+_PlainValue: TypeAlias = "str | int | float | Unfit | None"
+
+
+def encode_list(private_values: Sequence[object], column: Column) -> PrivateColumn:
+    """Encode any Python values, one by one."""
+    if isinstance(column, Number):
+        private_numbers = np.fromiter(
+            map(_number_of, private_values), np.float64, len(private_values)
+        )
+        return clamp(private_numbers, column)
+    if column.levels is None:
+        private_levels = np.empty(len(private_values), object)
+        private_levels[:] = [_level_of(value) for value in private_values]
+        return private_levels
+    return _codes_of(private_values, column)
+
+
+def _codes_of(private_values: Sequence[object], column: Category) -> NDArray[np.int32]:
+    """Look values up among the levels."""
+    levels = column.levels or ()
+    other, missing = len(levels), len(levels) + 1
+    code_of: dict[Any, int] = {level: code for code, level in enumerate(levels)}
+    private_codes = np.empty(len(private_values), np.int32)
+    for row, value in enumerate(private_values):
+        kind = type(value)
+        if kind is not str and kind is not int:
+            plain = _plain_value(value)
+            if plain is None:
+                private_codes[row] = missing
+                continue
+            if isinstance(plain, Unfit):
+                private_codes[row] = other
+                continue
+            value = plain
+        private_codes[row] = code_of.get(value, other)
+    return private_codes
+
+
+def _level_of(value: object) -> str | int | float | None:
+    """Return a value that a Category accepts as a level, or None."""
+    plain = _plain_value(value)
+    return None if isinstance(plain, Unfit) else plain
+
+
+def _plain_value(value: object) -> _PlainValue:
+    """Reduce any value to text, a number, None (missing) or unfit.
+
+    Values that are equal become the same (1, 1.0, True and Decimal(1) all become 1): otherwise the
+    first row that holds one would decide how a level that is found privately looks.
+    """
+    kind = type(value)
+    if kind is str:
+        return value if is_text(value) else UNFIT  # type: ignore[arg-type, return-value]
+    if value is None:
+        return None
+    # Only types known here are ever asked anything: the methods of others may do anything.
+    try:
+        if isinstance(value, (bool, np.bool_)):
+            return int(value)
+        if isinstance(value, str):
+            return _plain_value(str.__str__(value))
+        if isinstance(value, (np.datetime64, np.timedelta64)):
+            return _plain_time(value)
+        if isinstance(value, (int, np.integer)):
+            whole = int.__int__(value) if isinstance(value, int) else int(value)
+            return whole if abs(whole) <= LARGEST_WHOLE_LEVEL else UNFIT
+        if isinstance(value, (float, np.floating, Decimal)):
+            return _plain_number(_float_of(value))
+        if isinstance(value, (dt.date, dt.time, dt.timedelta)):
+            if value != value:  # pandas' NaT is a datetime
+                return None
+            if isinstance(value, dt.date):
+                return instant_text(_clock_seconds(value))
+            return _plain_number(_clock_seconds(value))
+        return _plain_pandas(value)
+    except Exception:
+        return UNFIT
+
+
+def _plain_number(number: float) -> _PlainValue:
+    """Reduce a float: whole numbers become int, NaN is missing, infinities are unfit."""
+    if number != number:
+        return None
+    if math.isinf(number):
+        return UNFIT
+    return int(number) if number.is_integer() and abs(number) <= LARGEST_WHOLE_LEVEL else number
+
+
+def _plain_time(value: np.datetime64 | np.timedelta64) -> _PlainValue:
+    """Reduce one numpy date, time or duration."""
+    seconds = float(seconds_of(np.array([value]))[0])
+    return instant_text(seconds) if isinstance(value, np.datetime64) else _plain_number(seconds)
+
+
+def _plain_pandas(value: object) -> _PlainValue:
+    """Reduce pandas' own scalars: its missing value, and intervals and periods as text."""
+    pandas = sys.modules.get("pandas")  # its values exist only if it is imported
+    if pandas is None:
+        return UNFIT
+    if value is pandas.NA:
+        return None
+    return str(value) if isinstance(value, (pandas.Interval, pandas.Period)) else UNFIT
+
+
+def _number_of(value: object) -> float:
+    """Read any value as a float; NaN if it is missing or cannot be read."""
+    kind = type(value)
+    if kind is float:
+        return value  # type: ignore[return-value]
+    try:
+        if kind is str or kind is int:
+            return float(value)  # type: ignore[arg-type]
+        if isinstance(value, str):
+            return float(str.__str__(value))
+        if isinstance(value, (np.datetime64, np.timedelta64)):
+            return float(seconds_of(np.array([value]))[0])
+        if isinstance(value, (int, np.bool_, np.integer, float, np.floating, Decimal)):
+            return _float_of(value)
+        if isinstance(value, (dt.date, dt.time, dt.timedelta)):
+            return _clock_seconds(value)
+    except Exception:  # whatever a subclass may do, it is not a number
+        return math.nan
+    return math.nan
+
+
+def _float_of(
+    value: int | np.bool_ | np.integer[Any] | float | np.floating[Any] | Decimal,
+) -> float:
+    """Convert a number, asking the number types themselves rather than a subclass of them."""
+    if isinstance(value, float):
+        return float.__float__(value)
+    if isinstance(value, int):
+        return int.__float__(value)
+    with np.errstate(all="ignore"):
+        return float(value)
+
+
+def _clock_seconds(value: dt.date | dt.time | dt.timedelta) -> float:
+    """Convert Python's dates, times and durations to seconds."""
+    if isinstance(value, dt.timedelta):
+        since = value
+    elif isinstance(value, dt.time):
+        since = dt.datetime.combine(_EPOCH, value.replace(tzinfo=None)) - _EPOCH
+    elif isinstance(value, dt.datetime):
+        since = value - (_EPOCH if value.tzinfo is None else _EPOCH.replace(tzinfo=dt.UTC))
+    else:
+        since = value - _EPOCH.date()
+    # Rounded as in in_seconds, so that a time is the same number in any frame.
+    return float(since // dt.timedelta(microseconds=1)) / 1e6
+
+
+def instant_text(seconds: float) -> str | Unfit | None:
+    """Write seconds since the epoch as ISO 8601 text in UTC, to the microsecond."""
+    if seconds != seconds:
+        return None
+    try:
+        moment = _EPOCH + dt.timedelta(seconds=seconds)
+    except OverflowError:  # before the year 1 or after 9999
+        return UNFIT
+    return moment.date().isoformat() if moment.time() == _MIDNIGHT else moment.isoformat()
+
+
+def seconds_of(private_times: NDArray[Any]) -> NDArray[np.float64]:
+    """Convert numpy dates, times or durations to seconds, shape (rows,); NaT becomes NaN."""
+    unit, count = np.datetime_data(private_times.dtype)
+    if private_times.dtype.kind == "M" and unit in ("Y", "M"):  # years and months vary in length
+        private_times, unit, count = private_times.astype("M8[D]"), "D", 1
+    private_missing = np.isnat(private_times)
+    private_seconds = in_seconds(private_times.astype(np.int64) * count, unit)
+    private_seconds[private_missing] = np.nan
+    return private_seconds
+
+
+def in_seconds(private_units: NDArray[np.int64], unit: str) -> NDArray[np.float64]:
+    """Convert time units to seconds, to the microsecond, as Python's own times have it."""
+    if unit in _UNITS_PER_MICROSECOND:
+        private_units, unit = private_units // _UNITS_PER_MICROSECOND[unit], "us"
+    private_floats = private_units.astype(np.float64)
+    if unit in ("ms", "us"):
+        return private_floats / (1e3 if unit == "ms" else 1e6)
+    # numpy's unit-less dates can only be missing, so their factor does not matter.
+    return private_floats * _SECONDS_PER_UNIT.get(unit, 1.0)
+
+
+def clamp(private_numbers: NDArray[np.float64], column: Number) -> NDArray[np.float64]:
+    """Clamp to the bounds, or to finite numbers without them; NaN stays."""
+    if column.lower is None or column.upper is None:
+        return np.clip(private_numbers, -_LARGEST, _LARGEST)
+    return np.clip(private_numbers, column.lower, column.upper)

@@ -1,0 +1,219 @@
+"""Privacy events as data: what was done to the rows, never what came out.
+
+An event says how noisy a look at the rows was; the accountant interprets it, the ledger stores it,
+the receipt prints it. ``noise_multiplier`` is the noise scale divided by the sensitivity of the
+query under the neighbouring relation of the plan (for a Poisson-sampled event: divided by the bound
+on one row's share, which is what dp-accounting expects), so an event needs no unit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any, ClassVar, Self
+
+from voile.errors import LedgerError, PlanError, SettingError
+
+DRAWS = 65_536
+"""Default largest number of values that one release may noise (see ``Gaussian.draws``)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One or several identical looks at the rows.
+
+    Parameters
+    ----------
+    count : int
+        How often the rows are looked at in this way.
+    """
+
+    kind: ClassVar[str] = "event"
+
+    count: int = 1
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.count, int) or self.count < 0:
+            raise SettingError(f"The 'count' of an event must be >= 0. Got {self.count!r} instead.")
+        for name in ("noise_multiplier", "epsilon", "rate", "delta"):
+            value = getattr(self, name, 1.0)
+            if not value > 0:
+                raise SettingError(f"The {name!r} of an event must be > 0. Got {value!r} instead.")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {"kind": self.kind, **asdict(self)}
+
+    def describe(self) -> str:
+        """A few words for receipts."""
+        return self.kind
+
+
+@dataclass(frozen=True, slots=True)
+class Gaussian(Event):
+    """A sum over rows released with Gaussian noise: (1 / noise_multiplier)-GDP each.
+
+    ``draws`` is the most values that one of these releases may noise. It bounds the (tiny) error
+    of the sampler, which the accountant adds to delta; the mechanism refuses longer vectors.
+    """
+
+    kind: ClassVar[str] = "gaussian"
+
+    noise_multiplier: float = 1.0
+    draws: int = DRAWS
+
+    def describe(self) -> str:
+        """A few words for receipts."""
+        return f"Gaussian, sigma {self.noise_multiplier:.4g}"
+
+
+@dataclass(frozen=True, slots=True)
+class PoissonGaussian(Event):
+    """A Gaussian sum over rows that were each included with probability ``rate``."""
+
+    kind: ClassVar[str] = "poisson_gaussian"
+
+    noise_multiplier: float = 1.0
+    rate: float = 1.0
+    draws: int = DRAWS
+
+    def __post_init__(self) -> None:
+        Event.__post_init__(self)
+        if self.rate > 1:
+            raise SettingError(f"The 'rate' of an event must be <= 1. Got {self.rate!r} instead.")
+
+    def describe(self) -> str:
+        """A few words for receipts."""
+        return f"Gaussian, sigma {self.noise_multiplier:.4g}, Poisson sampling {self.rate:.4g}"
+
+
+@dataclass(frozen=True, slots=True)
+class Laplace(Event):
+    """A sum over rows released with Laplace noise: (1 / noise_multiplier)-DP each."""
+
+    kind: ClassVar[str] = "laplace"
+
+    noise_multiplier: float = 1.0
+    draws: int = DRAWS
+
+    def describe(self) -> str:
+        """A few words for receipts."""
+        return f"Laplace, scale {self.noise_multiplier:.4g}"
+
+
+@dataclass(frozen=True, slots=True)
+class Pure(Event):
+    """Any epsilon-DP look at the rows, such as a private selection."""
+
+    kind: ClassVar[str] = "pure"
+
+    epsilon: float = 1.0
+
+    def describe(self) -> str:
+        """A few words for receipts."""
+        return f"selection, epsilon {self.epsilon:.4g}"
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold(Event):
+    """Gaussian counts of values nobody listed, released above a threshold.
+
+    The counts cost as a Gaussian event does; a value that only one row holds is released with
+    probability at most ``delta``, and that probability is the event's own.
+    """
+
+    kind: ClassVar[str] = "threshold"
+
+    noise_multiplier: float = 1.0
+    delta: float = 1e-9
+    draws: int = DRAWS
+
+    def describe(self) -> str:
+        """A few words for receipts."""
+        return f"threshold, sigma {self.noise_multiplier:.4g}, delta {self.delta:.2g}"
+
+
+@dataclass(frozen=True, slots=True)
+class Unprotected(Event):
+    """A look at the rows without noise: no guarantee, whatever else is done."""
+
+    kind: ClassVar[str] = "unprotected"
+
+    def describe(self) -> str:
+        """A few words for receipts."""
+        return "no noise, NO GUARANTEE"
+
+
+KINDS: Mapping[str, type[Event]] = {
+    cls.kind: cls for cls in (Gaussian, PoissonGaussian, Laplace, Pure, Threshold, Unprotected)
+}
+
+
+def event_from_dict(data: Mapping[str, Any]) -> Event:
+    """Read an event back; refuses unknown kinds and fields instead of guessing their price."""
+    values = dict(data)
+    kind = values.pop("kind", None)
+    cls = KINDS.get(kind) if isinstance(kind, str) else None
+    if cls is None or set(values) - {field.name for field in fields(cls)}:
+        raise LedgerError(
+            f"The ledger holds an event of kind {kind!r} that this version of voile cannot price: "
+            "use the version that wrote it, or a newer one."
+        )
+    return cls(**values)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One line of a plan: why the rows are looked at, and how."""
+
+    label: str
+    event: Event
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {"label": self.label, "event": self.event.to_dict()}
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """All looks at the rows that one job will make, fixed before the first of them."""
+
+    steps: tuple[Step, ...]
+
+    def __post_init__(self) -> None:
+        labels = [step.label for step in self.steps]
+        if len(set(labels)) != len(labels):
+            raise PlanError(f"Two steps of a plan have the same label: {sorted(labels)}.")
+
+    @classmethod
+    def of(cls, **events: Event) -> Self:
+        """Make a plan from keyword arguments, ``Plan.of(count=Gaussian(noise_multiplier=3))``."""
+        return cls(tuple(Step(label, event) for label, event in events.items()))
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """The events, in order."""
+        return tuple(step.event for step in self.steps)
+
+    def __iter__(self) -> Iterator[Step]:
+        return iter(self.steps)
+
+    def __getitem__(self, label: str) -> Event:
+        for step in self.steps:
+            if step.label == label:
+                return step.event
+        raise PlanError(
+            f"The plan has no step {label!r}; it has {[step.label for step in self.steps]}."
+        )
+
+    def __contains__(self, label: object) -> bool:
+        return any(step.label == label for step in self.steps)
+
+    def to_dict(self) -> list[dict[str, Any]]:
+        """Plain data for JSON."""
+        return [step.to_dict() for step in self.steps]
+
+    @classmethod
+    def from_dict(cls, data: list[Mapping[str, Any]]) -> Self:
+        """Read a plan back."""
+        return cls(tuple(Step(str(d["label"]), event_from_dict(d["event"])) for d in data))

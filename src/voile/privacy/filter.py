@@ -1,0 +1,231 @@
+"""The privacy filter: when the next step may still be taken, after seeing the last results.
+
+People choose what to do next by what they have seen. Composition theorems for events fixed in
+advance do not cover that; a *filter* does: it keeps a running total that, by its theorem, may be
+spent on adaptively chosen events as long as it never passes a limit fixed at the beginning.
+
+- ``gdp`` (default): total of mu^2. Fully adaptive Gaussian composition: Smith & Thakurta 2022;
+  Koskela, Tobaben & Honkela 2023. An entry that is not Gaussian enters with the smallest mu that
+  dominates it outside an event of small probability, which is charged to ``chance``.
+- ``renyi``: total of the Renyi divergence at one order, fixed when the ledger is made. Feldman &
+  Zrnic 2021. Tighter for many small Laplace releases or selections.
+- ``pure``: total of epsilon, for Laplace releases and selections only. Rogers et al. 2016.
+
+Each keeps a second total, ``chance``: the probability that something outside the first analysis
+goes wrong. Its limit is fixed at the beginning too. Proofs: docs/proofs/filter.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+
+import numpy as np
+from dp_accounting import dp_event, privacy_accountant, rdp
+
+from voile.errors import SettingError
+from voile.privacy.accounting import chance_of, compose
+from voile.privacy.budget import Budget, Relation
+from voile.privacy.events import (
+    Event,
+    Gaussian,
+    Laplace,
+    PoissonGaussian,
+    Pure,
+    Threshold,
+    Unprotected,
+)
+from voile.privacy.gaussian_dp import epsilon_of, mu_of
+
+
+class FilterKind(StrEnum):
+    """Which running total a ledger keeps; fixed when it is made."""
+
+    GDP = "gdp"
+    RENYI = "renyi"
+    PURE = "pure"
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """A cost, a running total or a limit: privacy loss, and probability of failure beside it."""
+
+    loss: float = 0.0
+    chance: float = 0.0
+
+    def __add__(self, other: Amount) -> Amount:
+        return Amount(self.loss + other.loss, self.chance + other.chance)
+
+    def __sub__(self, other: Amount) -> Amount:
+        return Amount(max(self.loss - other.loss, 0.0), max(self.chance - other.chance, 0.0))
+
+    def within(self, limit: Amount) -> bool:
+        """Whether neither part exceeds the limit."""
+        return self.loss <= limit.loss and self.chance <= limit.chance
+
+
+SLACK = 0.1
+"""Share of delta set aside for ``chance``: thresholds, sampler error, domination of non-Gaussians.
+
+Costs about a third of a percent of mu.
+"""
+
+_ROUNDING = 1e-9
+"""Relative margin kept from the true limit, far more than sums of floats can lose."""
+
+_DOMINATION_SHARE = 0.02
+"""Share of the slack that one non-Gaussian entry may use to be dominated by a Gaussian."""
+
+
+@dataclass(frozen=True)
+class Filter:
+    """Limits and prices of one ledger; a pure function of public facts.
+
+    Parameters
+    ----------
+    budget : Budget
+    relation : Relation
+    kind : FilterKind
+    slack : float
+        Share of delta reserved for ``chance`` under ``gdp`` and ``renyi``.
+    """
+
+    budget: Budget
+    relation: Relation = Relation.ADD_REMOVE
+    kind: FilterKind = FilterKind.GDP
+    slack: float = SLACK
+
+    def __post_init__(self) -> None:
+        if not self.budget.unlimited and self.budget.delta <= 0:
+            raise SettingError(
+                "The 'delta' of a ledger's budget must be > 0, because no sampler on a computer is "
+                "exact. For pure mechanisms give Budget(epsilon, 1e-12) and filter='pure'."
+            )
+        if not 0 < self.slack < 1:
+            raise SettingError(f"The 'slack' must be in (0, 1). Got {self.slack!r} instead.")
+
+    @cached_property
+    def limit(self) -> Amount:
+        """What may be spent in all."""
+        budget = self.budget
+        if budget.unlimited:
+            return Amount(math.inf, math.inf)
+        if self.kind is FilterKind.PURE:
+            return Amount(budget.epsilon, budget.delta)
+        delta = budget.delta * (1 - self.slack)
+        chance = budget.delta * self.slack
+        if self.kind is FilterKind.GDP:
+            loss = mu_of(budget.epsilon, delta) ** 2
+        else:
+            loss = _renyi_limit(self.order, budget.epsilon, delta)
+        return Amount(loss * (1 - _ROUNDING), chance)
+
+    def admits(self, total: Amount) -> bool:
+        """Whether a running total is within the limit, up to a tenth of the margin kept from it.
+
+        So that a limit divided into equal pieces can be spent to the last of them.
+        """
+        grace = 1.0 if self.kind is FilterKind.PURE else 1 + _ROUNDING / 10
+        return total.loss <= self.limit.loss * grace and total.chance <= self.limit.chance
+
+    @cached_property
+    def order(self) -> float:
+        """The Renyi order of this ledger: the best one for Gaussian spending, fixed for ever."""
+        delta = self.budget.delta * (1 - self.slack)
+        orders = 1 + np.geomspace(1e-2, 1e5, 2000)
+        worth = [_renyi_limit(a, self.budget.epsilon, delta) / a for a in orders]
+        return float(orders[int(np.argmax(worth))])
+
+    def price(self, events: Sequence[Event]) -> Amount:
+        """What one entry of these events (fixed in advance) adds to the running total."""
+        events = tuple(event for event in events if event.count)
+        if not events:
+            return Amount()
+        if any(isinstance(event, Unprotected) for event in events):
+            return Amount(math.inf, math.inf)
+        chance = chance_of(events)
+        match self.kind:
+            case FilterKind.PURE:
+                return Amount(math.fsum(_pure_epsilon(event) for event in events), chance)
+            case FilterKind.RENYI:
+                return Amount(self._renyi(events), chance)
+            case FilterKind.GDP:
+                loss = compose(events, self.relation)
+                if loss.other is None:
+                    return Amount(loss.mu**2, chance)
+                allowance = self.budget.delta * self.slack * _DOMINATION_SHARE
+                return Amount(loss.gdp(allowance) ** 2, chance + allowance)
+
+    def fits_alone(self, events: Sequence[Event]) -> bool:
+        """Whether the entry, as the only one for ever, is within the budget.
+
+        The very first entry is chosen before anything is released, so its exact accounting holds.
+        """
+        return compose(events, self.relation).epsilon(self.budget.delta) <= self.budget.epsilon
+
+    def worth(self, amount: Amount) -> Budget:
+        """The (epsilon, delta) of a Gaussian training that would use up this amount of loss."""
+        if self.budget.unlimited:
+            return self.budget
+        delta = self.budget.delta
+        match self.kind:
+            case FilterKind.PURE:
+                return Budget(amount.loss, delta)
+            case FilterKind.GDP:
+                return Budget(epsilon_of(math.sqrt(amount.loss), delta), delta)
+            case FilterKind.RENYI:
+                mu = math.sqrt(2 * amount.loss / self.order)
+                return Budget(epsilon_of(mu, delta), delta)
+
+    def _renyi(self, events: Sequence[Event]) -> float:
+        total = 0.0
+        accountant = rdp.RdpAccountant(
+            [self.order],
+            privacy_accountant.NeighboringRelation.ADD_OR_REMOVE_ONE,
+        )
+        for event in events:
+            match event:
+                case Gaussian() | Threshold():
+                    total += event.count * self.order / (2 * event.noise_multiplier**2)
+                case Pure():
+                    # Bun & Steinke 2016, Prop. 3.3: epsilon-DP is (epsilon^2/2)-zCDP.
+                    total += event.count * min(event.epsilon, self.order * event.epsilon**2 / 2)
+                case Laplace():
+                    accountant.compose(dp_event.LaplaceDpEvent(event.noise_multiplier), event.count)
+                case PoissonGaussian():
+                    if self.relation is not Relation.ADD_REMOVE:
+                        raise SettingError(
+                            "The Renyi filter prices Poisson sampling for add/remove neighbours "
+                            "only: make the ledger with filter='gdp'."
+                        )
+                    accountant.compose(
+                        dp_event.PoissonSampledDpEvent(
+                            event.rate, dp_event.GaussianDpEvent(event.noise_multiplier)
+                        ),
+                        event.count,
+                    )
+                case _:
+                    raise SettingError(f"no Renyi price is known for {event.kind!r}")
+        return total + float(accountant.rdp[0])
+
+
+def _pure_epsilon(event: Event) -> float:
+    match event:
+        case Laplace():
+            return event.count / event.noise_multiplier
+        case Pure():
+            return event.count * event.epsilon
+        case _:
+            return math.inf
+
+
+def _renyi_limit(order: float, epsilon: float, delta: float) -> float:
+    """Largest Renyi divergence at ``order`` that implies (epsilon, delta)-DP.
+
+    Canonne, Kamath & Steinke 2020, Proposition 12.
+    """
+    a = order
+    return max(epsilon - math.log1p(-1 / a) + (math.log(delta) + math.log(a)) / (a - 1), 0.0)

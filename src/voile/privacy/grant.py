@@ -1,0 +1,108 @@
+"""Permission to look: the steps of a paid plan, each usable as often as it was announced."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, NoReturn
+
+from voile.errors import PlanError
+from voile.privacy import noise
+from voile.privacy.budget import Relation
+from voile.privacy.events import Event, Plan
+from voile.privacy.ledger import Admission, Entry, Ledger
+
+if TYPE_CHECKING:
+    from voile.privacy.vault import PrivateTable
+
+
+class Ticket:
+    """One look at the rows of one table; torn when the vault opens for it."""
+
+    def __init__(self, grant: Grant, label: str, event: Event) -> None:
+        self.grant = grant
+        self.label = label
+        self.event = event
+        self._used = False
+
+    @property
+    def relation(self) -> Relation:
+        """Neighbouring relation under which the event was priced."""
+        return self.grant.relation
+
+    def tear(self, token: object) -> None:
+        """Use the ticket up; called by the vault alone."""
+        with self.grant._lock:
+            if self._used:
+                raise PlanError(
+                    f"The look {self.label!r} was used already: each opening of the vault needs a "
+                    "ticket of its own."
+                )
+            if token is not self.grant._token:
+                raise PlanError(
+                    f"The look {self.label!r} was paid for another table: reserve the plan with "
+                    "the table it is for."
+                )
+            self._used = True
+            self.grant._openings[self.label] += 1
+            self.grant._noise.add(noise.current_source())
+
+    def __reduce__(self) -> NoReturn:
+        raise PlanError("A ticket belongs to the process that paid for it.")
+
+
+class Grant:
+    """The looks that one ledger entry has paid for, and how many of them were used."""
+
+    def __init__(self, plan: Plan, entry: Entry, relation: Relation, token: object) -> None:
+        self.plan = plan
+        self.entry = entry
+        self.relation = relation
+        self._token = token
+        self._taken = dict.fromkeys((step.label for step in plan), 0)
+        self._openings = dict.fromkeys((step.label for step in plan), 0)
+        self._noise: set[noise.NoiseSource] = set()
+        self._lock = threading.Lock()
+
+    def take(self, label: str) -> Ticket:
+        """One look of the step ``label``; refuses more than the plan announced."""
+        event = self.plan[label]
+        with self._lock:
+            if self._taken[label] >= event.count:
+                raise PlanError(
+                    f"The plan announced {event.count} looks for {label!r} and all are taken: "
+                    "announce more before the first one."
+                )
+            self._taken[label] += 1
+        return Ticket(self, label, event)
+
+    @property
+    def openings(self) -> dict[str, int]:
+        """How often the vault was opened, by step."""
+        with self._lock:
+            return dict(self._openings)
+
+    @property
+    def noise(self) -> noise.NoiseSource:
+        """Where the noise of all looks came from; one fixed seed spoils the whole."""
+        with self._lock:
+            fixed = noise.NoiseSource.FIXED in self._noise
+        return noise.NoiseSource.FIXED if fixed else noise.NoiseSource.SYSTEM
+
+    def __reduce__(self) -> NoReturn:
+        raise PlanError("A grant belongs to the process that paid for it.")
+
+
+def reserve(table: PrivateTable, ledger: Ledger, plan: Plan, what: str) -> Grant:
+    """Pay for a whole plan in one ledger entry, and get the right to carry it out on ``table``.
+
+    Raises
+    ------
+    BudgetExceeded
+        If the plan does not fit; nothing was spent.
+    """
+    return Grant(plan, ledger.spend(plan, what), ledger.relation, table.token)
+
+
+def charge(table: PrivateTable, ledger: Ledger, admission: Admission, plan: Plan) -> Grant:
+    """The same out of an admission, for jobs whose next look depends on the last."""
+    return Grant(plan, admission.charge(plan), ledger.relation, table.token)

@@ -1,0 +1,390 @@
+"""The Ledger: spend before read, refuse what exceeds the budget, forget nothing."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import threading
+from pathlib import Path
+from types import TracebackType
+from typing import Any, NoReturn, Self
+
+from voile.errors import BudgetExceeded, LedgerError, LedgerMismatch, PlanError
+from voile.privacy.budget import Budget, Relation
+from voile.privacy.events import Plan
+from voile.privacy.filter import SLACK, Amount, Filter, FilterKind
+from voile.privacy.ledger.entry import Book, Entry, EntryKind, Facts, new_entry
+from voile.privacy.ledger.memory import MemoryBook
+
+_ROUNDING = 1 + 1e-12
+
+
+class Ledger:
+    """The budget of one data set and every use of it.
+
+    One ledger belongs to one data set and is shared by everything that is ever done with it. It is
+    a privacy filter: what is done next may depend on all results so far, and the budget holds.
+
+    Parameters
+    ----------
+    where : str, Path, Budget or None
+        A path (SQLite file), a ``postgresql://`` url, or None for memory. A Budget here means
+        memory with that budget.
+    budget : Budget, optional
+        Needed to make a ledger; when an existing one is opened it may be left out, and must agree
+        if given.
+    dataset : str, optional
+        Name of the data set. PostgreSQL keeps many ledgers by this name; a file keeps one.
+    relation : {"add_remove", "replace_one"}
+        Neighbouring relation, fixed when the ledger is made.
+    filter : {"gdp", "renyi", "pure"}
+        Which running total is kept (privacy/filter.py), fixed when the ledger is made.
+    slack : float
+        Share of delta set aside for failures beside the loss, fixed when the ledger is made.
+
+    Notes
+    -----
+    ``copy``, ``deepcopy`` and ``sklearn.base.clone`` return the same ledger, never a fresh budget.
+    A pickle of a file or database ledger re-opens it by url; one in memory refuses to be pickled.
+
+    Examples
+    --------
+    >>> from voile import Budget, Ledger
+    >>> ledger = Ledger(Budget(epsilon=2, delta=1e-6))
+    >>> ledger.remaining()
+    Budget(epsilon=2, delta=1e-06)
+    """
+
+    def __init__(
+        self,
+        where: str | Path | Budget | None = None,
+        budget: Budget | None = None,
+        *,
+        dataset: str | None = None,
+        relation: Relation | str | None = None,
+        filter: FilterKind | str | None = None,
+        slack: float | None = None,
+    ) -> None:
+        if isinstance(where, Budget):
+            where, budget = None, where
+
+        def made() -> Facts:
+            if budget is None:
+                raise LedgerMismatch(
+                    "There is no ledger there yet, and a new one needs a budget: "
+                    "Ledger('ledger.db', Budget(epsilon=1, delta=1e-6))."
+                )
+            facts = Facts(
+                dataset or "default",
+                budget,
+                Relation(relation or Relation.ADD_REMOVE),
+                FilterKind(filter or FilterKind.GDP),
+                SLACK if slack is None else slack,
+            )
+            _ = facts.filter.limit  # an impossible budget is refused before anything is stored
+            return facts
+
+        self._book: Book
+        if where is None:
+            self._book = MemoryBook(made())
+        else:
+            from voile.privacy.ledger.sql import SqlBook, url_of
+
+            self._book = SqlBook(url_of(where), dataset, made)
+        facts = self._book.facts()
+        self._check("budget", budget, facts.budget)
+        self._check("relation", relation and Relation(relation), facts.relation)
+        self._check("filter", filter and FilterKind(filter), facts.kind)
+        self._check("slack", slack, facts.slack)
+        self._filter = facts.filter
+
+    def _check(self, name: str, given: object, stored: object) -> None:
+        if given is not None and given != stored:
+            raise LedgerMismatch(
+                f"The ledger was made with {name} {stored}, not {given}: leave {name} out to use "
+                "the ledger as it is. A budget is never enlarged."
+            )
+
+    @property
+    def budget(self) -> Budget:
+        """What may be spent in all."""
+        return self._filter.budget
+
+    @property
+    def relation(self) -> Relation:
+        """Neighbouring relation of every entry."""
+        return self._filter.relation
+
+    @property
+    def dataset(self) -> str:
+        """Name of the data set."""
+        return self._book.facts().dataset
+
+    @property
+    def filter(self) -> Filter:
+        """The privacy filter: limits and prices."""
+        return self._filter
+
+    def spend(self, plan: Plan, what: str) -> Entry:
+        """Pay for a whole plan before its first look at the rows.
+
+        Parameters
+        ----------
+        plan : Plan
+            Every look, fixed in advance.
+        what : str
+            The job, for the history.
+
+        Returns
+        -------
+        Entry
+            The line that was written, durably.
+
+        Raises
+        ------
+        BudgetExceeded
+            If the plan does not fit; nothing was spent.
+        LedgerUnavailable
+            If the line could not be stored; nothing may be released.
+        """
+        price = self._filter.price(plan.events)
+        fits_alone = self._fits_alone(plan, price)
+        return self._book.append(
+            lambda last: self._decide(last, what, EntryKind.SPEND, plan, price, fits_alone)
+        )
+
+    def admit(self, upper_bound: Plan, what: str) -> Admission:
+        """Set aside the most that an adaptive job may cost, or refuse.
+
+        The job then charges what it really does, before doing it, and gives back the rest::
+
+            with ledger.admit(most, "explain") as admission:
+                admission.charge(first)      # pays, then look
+                admission.charge(second)     # may depend on what the first look released
+        """
+        bound = self._filter.price(upper_bound.events)
+        # Room for rounding: parts that make up the whole are each rounded up.
+        price = Amount(bound.loss * _ROUNDING, bound.chance * _ROUNDING)
+        entry = self._book.append(
+            lambda last: self._decide(last, what, EntryKind.ADMIT, upper_bound, price, False)
+        )
+        return Admission(self, entry)
+
+    def remaining(self) -> Budget:
+        """What an all-Gaussian training could still spend, as (epsilon, delta)."""
+        last = self._book.last()
+        if last is None or self.budget.unlimited:
+            return self.budget
+        if last.alone:
+            return Budget(0.0, self.budget.delta)
+        return self._filter.worth(self._filter.limit - last.total)
+
+    def spent(self) -> Budget:
+        """What everything so far has cost together, as (epsilon, delta)."""
+        last = self._book.last()
+        if last is None:
+            return Budget(0.0, self.budget.delta)
+        if last.alone or self.budget.unlimited:
+            return self.budget
+        return self._filter.worth(last.total)
+
+    def fraction_spent(self) -> float:
+        """Share of the budget that is used, 0 to 1 (of mu^2 under ``gdp``)."""
+        last = self._book.last()
+        if last is None or self.budget.unlimited:
+            return 0.0
+        if last.alone:
+            return 1.0
+        return last.total.loss / self._filter.limit.loss
+
+    def history(self) -> tuple[Entry, ...]:
+        """Every entry, oldest first."""
+        return tuple(self._book.entries())
+
+    def to_dict(self) -> dict[str, Any]:
+        """The whole ledger as plain data."""
+        return {
+            "dataset": self.dataset,
+            "budget": {"epsilon": self.budget.epsilon, "delta": self.budget.delta},
+            "relation": str(self.relation),
+            "filter": str(self._filter.kind),
+            "slack": self._filter.slack,
+            "remaining": self.remaining().epsilon,
+            "entries": [entry.to_dict() for entry in self.history()],
+        }
+
+    def to_json(self, *, indent: int | None = 2) -> str:
+        """The whole ledger as JSON."""
+        return json.dumps(self.to_dict(), indent=indent)
+
+    def _fits_alone(self, plan: Plan, price: Amount) -> bool:
+        # Only the first entry may use this; the exact accounting is costly, so ask when it decides.
+        if self._filter.admits(price) or self._book.last() is not None:
+            return False
+        return self._filter.fits_alone(plan.events)
+
+    def _decide(
+        self,
+        last: Entry | None,
+        what: str,
+        kind: EntryKind,
+        plan: Plan,
+        price: Amount,
+        fits_alone: bool,
+    ) -> Entry:
+        before = Amount() if last is None else last.total
+        total = before + price
+        closed = last is not None and last.alone
+        if not closed and self._filter.admits(total):
+            return new_entry(last, what=what, kind=kind, plan=plan, price=price, total=total)
+        if last is None and fits_alone:
+            return new_entry(
+                last, what=what, kind=kind, plan=plan, price=price, total=total, alone=True
+            )
+        raise BudgetExceeded(self._refusal(what, before, price, closed))
+
+    def _refusal(self, what: str, before: Amount, price: Amount, closed: bool) -> str:
+        limit = self._filter.limit
+        if closed:
+            return (
+                f"{what} was refused: the budget ({self.budget}) is used up. Nothing was spent. "
+                "A larger budget needs a decision about the people in the data, not a setting."
+            )
+        if price.loss == float("inf"):
+            return (
+                f"{what} was refused: it has no finite price under the {self._filter.kind} filter "
+                "(no noise, or a mechanism this filter cannot count), and the budget is finite. "
+                "Nothing was spent."
+            )
+        if before.loss + price.loss > limit.loss:
+            left = self._filter.worth(limit - before).epsilon
+            wanted = self._filter.worth(Amount(price.loss)).epsilon
+            return (
+                f"{what} was refused: it would cost about epsilon {wanted:.4g} and about "
+                f"{left:.4g} is left of {self.budget}. Nothing was spent. Ask for less."
+            )
+        return (
+            f"{what} was refused: the share of delta set aside for thresholds "
+            f"({limit.chance:.3g}) is used up. Nothing was spent. List categories and bounds in "
+            "the schema, so that nothing must be found by threshold."
+        )
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self
+
+    def __reduce__(self) -> Any:
+        if self._book.url is None:
+            raise LedgerError(
+                "A ledger in memory cannot be sent to another process: its copy would spend the "
+                "budget a second time. Give the ledger a file: Ledger('ledger.db', budget)."
+            )
+        return _reopen, (self._book.url, self.dataset)
+
+    def __repr__(self) -> str:
+        where = "memory" if self._book.url is None else self.dataset
+        try:
+            return f"<Ledger {where}: {self.remaining().epsilon:.4g} of {self.budget} left>"
+        except LedgerError as error:
+            return f"<Ledger {where}: {self.budget}, {type(error).__name__}>"
+
+
+def _reopen(url: str, dataset: str) -> Ledger:
+    return Ledger(url, dataset=dataset)
+
+
+class Admission:
+    """Budget set aside for one adaptive job; charge it before each look, then close it."""
+
+    def __init__(self, ledger: Ledger, entry: Entry) -> None:
+        self._ledger = ledger
+        self.entry = entry
+        self._used = Amount()
+        self._open = True
+        self._lock = threading.Lock()
+        self._process = os.getpid()
+
+    def charge(self, plan: Plan, what: str | None = None) -> Entry:
+        """Pay for the next look out of what was set aside.
+
+        Raises
+        ------
+        BudgetExceeded
+            If the looks so far and this one exceed the upper bound; nothing was charged.
+        """
+        if os.getpid() != self._process:
+            raise LedgerError(
+                "An admission belongs to the process that asked for it: ask the ledger for another "
+                "one in the forked process."
+            )
+        price = self._ledger.filter.price(plan.events)
+        with self._lock:
+            if not self._open:
+                raise PlanError("This admission is closed; ask the ledger for a new one.")
+            used = self._used + price
+            if not used.within(self.entry.price):
+                raise BudgetExceeded(
+                    "The charge is larger than what was set aside for this job: admit a larger "
+                    "upper bound. Nothing was charged."
+                )
+            entry = self._ledger._book.append(
+                lambda last: self._line(last, EntryKind.CHARGE, plan, price, what)
+            )
+            self._used = used
+            return entry
+
+    def close(self) -> None:
+        """Give back what was not charged. A job that never gets here has paid its upper bound.
+
+        Does nothing in a forked process: only the one that asked may give back, and only once.
+        """
+        if os.getpid() != self._process:
+            return
+        with self._lock:
+            if not self._open:
+                return
+            self._open = False
+            if math.isinf(self.entry.price.loss):
+                return
+            left = self.entry.price - self._used
+            if left.loss > 0 or left.chance > 0:
+                self._ledger._book.append(
+                    lambda last: self._line(last, EntryKind.RELEASE, Plan(()), left, None)
+                )
+
+    def _line(
+        self, last: Entry | None, kind: EntryKind, plan: Plan, price: Amount, what: str | None
+    ) -> Entry:
+        if last is None:
+            raise LedgerError("The ledger has lost the admission this job was given.")
+        total = last.total
+        if kind is EntryKind.RELEASE:
+            # Not minus what is left: this way both steps round up.
+            total = total - self.entry.price + self._used
+        return new_entry(
+            last,
+            what=what or self.entry.what,
+            kind=kind,
+            plan=plan,
+            price=price,
+            total=total,
+            alone=last.alone,
+            parent=self.entry.id,
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __reduce__(self) -> NoReturn:
+        raise LedgerError("An admission belongs to the process that asked for it.")

@@ -1,0 +1,47 @@
+"""A ledger in this process' memory: the default for a single job."""
+
+from __future__ import annotations
+
+import os
+import threading
+
+from voile.errors import LedgerError
+from voile.privacy.ledger.entry import Decide, Entry, Facts
+
+
+class MemoryBook:
+    """Entries in a list under a lock; useless, and therefore refused, in any other process."""
+
+    url = None
+
+    def __init__(self, facts: Facts) -> None:
+        self._facts = facts
+        self._entries: list[Entry] = []
+        self._lock = threading.Lock()
+        self._process = os.getpid()
+
+    def facts(self) -> Facts:
+        """What is true of the whole ledger."""
+        return self._facts
+
+    def append(self, decide: Decide) -> Entry:
+        """Decide on and store the next entry."""
+        if os.getpid() != self._process:
+            raise LedgerError(
+                "A ledger in memory cannot be used in a forked process: its copy would spend the "
+                "budget a second time. Give the ledger a file: Ledger('ledger.db', budget)."
+            )
+        with self._lock:
+            entry = decide(self._entries[-1] if self._entries else None)
+            self._entries.append(entry)
+            return entry
+
+    def last(self) -> Entry | None:
+        """The newest entry."""
+        with self._lock:
+            return self._entries[-1] if self._entries else None
+
+    def entries(self) -> list[Entry]:
+        """All entries, oldest first."""
+        with self._lock:
+            return list(self._entries)

@@ -1,0 +1,244 @@
+"""Queries: what one row may add to a sum, with a bound that is enforced, not promised.
+
+A query is public: it is made from the schema and from values released so far. It maps each row to
+a vector ("share") whose L2 norm is at most ``bound``; a mechanism sums the shares inside the vault
+and noises the total. Sensitivities: docs/proofs/gaussian-sum.md.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from voile.errors import SettingError
+from voile.privacy.budget import Relation
+from voile.privacy.query_kernels import clipped_total
+from voile.privacy.sources.block import Block
+
+_DENSE = 4_000_000
+"""Most numbers that a dense block of shares may hold (32 MB)."""
+
+
+class Query(ABC):
+    """A sum over rows.
+
+    Subclasses give ``columns`` (which to read), ``size`` (length of the vector), ``bound`` (L2 norm
+    of one row's share) and ``shares``. Those that never build shares override ``total`` with a
+    kernel; a test compares it with ``shares`` on neighbouring tables.
+    """
+
+    columns: tuple[str, ...]
+    size: int
+    bound: float
+
+    signed: bool = True
+    """Whether shares may be negative; if not, replacing a row moves the sum by less."""
+
+    @abstractmethod
+    def shares(self, block: Block) -> NDArray[np.float64]:
+        """Share of each row, shape (rows, size), before clipping."""
+
+    def total(self, block: Block, grid: float) -> NDArray[np.int64]:
+        """Sum of the clipped shares, in whole units of ``grid``."""
+        step = max(_DENSE // max(self.size, 1), 1)
+        if block.rows <= step:
+            return clipped_total(self.shares(block), self.bound, grid)
+        result = np.zeros(self.size, dtype=np.int64)
+        for start in range(0, block.rows, step):
+            mask = np.zeros(block.rows, dtype=np.bool_)
+            mask[start : start + step] = True
+            result += clipped_total(self.shares(block.where(mask)), self.bound, grid)
+        return result
+
+    def sensitivity(self, relation: Relation) -> float:
+        """How far neighbouring tables' sums can lie apart in L2.
+
+        Adding or removing a row: ``bound``. Replacing one: twice that, or sqrt(2) times if no share
+        has a negative entry, because then |a - b|^2 = |a|^2 + |b|^2 - 2ab <= 2 bound^2.
+        """
+        if relation is Relation.ADD_REMOVE:
+            return self.bound
+        return self.bound * (2.0 if self.signed else math.sqrt(2.0))
+
+    def sensitivity_l1(self, relation: Relation) -> float:
+        """The same in L1, for Laplace noise: at most sqrt(size) times the L2 bound per row."""
+        return self.bound * math.sqrt(self.size) * (1 if relation is Relation.ADD_REMOVE else 2)
+
+    def sensitivity_max(self, relation: Relation) -> float:
+        """The same for the largest single entry, for private selection."""
+        return self.bound * (2 if relation is Relation.REPLACE_ONE and self.signed else 1)
+
+
+class CellQuery(Query):
+    """A histogram: each row falls into one cell of each of ``levels`` partitions.
+
+    Subclasses give ``cells``: one integer array per partition, already offset, all in [0, size).
+    """
+
+    levels: int = 1
+    signed = False
+
+    @property
+    def bound(self) -> float:  # type: ignore[override]
+        """One row adds 1 in each partition."""
+        return math.sqrt(self.levels)
+
+    @abstractmethod
+    def cells(self, block: Block) -> Sequence[NDArray[np.int64]]:
+        """Cell of each row in each partition."""
+
+    def shares(self, block: Block) -> NDArray[np.float64]:
+        """One-hot rows, for tests and small blocks."""
+        result = np.zeros((block.rows, self.size))
+        for cells in self.cells(block):
+            result[np.arange(block.rows), cells] += 1.0
+        return result
+
+    def total(self, block: Block, grid: float) -> NDArray[np.int64]:
+        """Counts, in whole units of ``grid``; a count is a whole number, so nothing is lost."""
+        counts = np.zeros(self.size, dtype=np.int64)
+        for cells in self.cells(block):
+            counts += np.bincount(cells, minlength=self.size)
+        return counts * int(1.0 / grid)
+
+    def sensitivity_l1(self, relation: Relation) -> float:
+        """One row adds 1 per partition; replacing it moves two cells."""
+        return float(self.levels * (1 if relation is Relation.ADD_REMOVE else 2))
+
+    def sensitivity_max(self, relation: Relation) -> float:
+        """No single count moves by more than one."""
+        return 1.0
+
+
+@dataclass(frozen=True)
+class RowCount(CellQuery):
+    """How many rows there are."""
+
+    columns: tuple[str, ...] = ()
+    size: int = 1
+
+    def cells(self, block: Block) -> Sequence[NDArray[np.int64]]:
+        """All rows fall into the one cell."""
+        return [np.zeros(block.rows, dtype=np.int64)]
+
+
+@dataclass(frozen=True)
+class CategoryCounts(CellQuery):
+    """How many rows hold each level of a category, then "other", then missing.
+
+    Parameters
+    ----------
+    column : str
+    listed : int
+        Number of levels in the schema.
+    """
+
+    column: str
+    listed: int
+
+    @property
+    def columns(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The column read."""
+        return (self.column,)
+
+    @property
+    def size(self) -> int:  # type: ignore[override]
+        """Levels, other, missing."""
+        return self.listed + 2
+
+    def cells(self, block: Block) -> Sequence[NDArray[np.int64]]:
+        """The code of each row."""
+        return [block[self.column].astype(np.int64)]
+
+
+@dataclass(frozen=True)
+class NumberCounts(CellQuery):
+    """How many rows fall between cut points of a number, then missing.
+
+    Parameters
+    ----------
+    column : str
+    cuts : tuple of float
+        Increasing inner cut points; a value equal to a cut falls to its right.
+    """
+
+    column: str
+    cuts: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        if any(a >= b for a, b in zip(self.cuts, self.cuts[1:], strict=False)):
+            raise SettingError(f"The cuts of column {self.column!r} must increase.")
+
+    @property
+    def columns(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The column read."""
+        return (self.column,)
+
+    @property
+    def size(self) -> int:  # type: ignore[override]
+        """Bins and missing."""
+        return len(self.cuts) + 2
+
+    def cells(self, block: Block) -> Sequence[NDArray[np.int64]]:
+        """Position of each row among the cuts."""
+        values = block[self.column]
+        cells = np.searchsorted(np.asarray(self.cuts), values, side="right")
+        cells[np.isnan(values)] = self.size - 1
+        return [cells]
+
+
+@dataclass(frozen=True)
+class Together(Query):
+    """Several queries asked in one look: their vectors end to end."""
+
+    parts: tuple[Query, ...]
+
+    @property
+    def columns(self) -> tuple[str, ...]:  # type: ignore[override]
+        """All columns read."""
+        return tuple(dict.fromkeys(name for part in self.parts for name in part.columns))
+
+    @property
+    def size(self) -> int:  # type: ignore[override]
+        """Sum of the sizes."""
+        return sum(part.size for part in self.parts)
+
+    @property
+    def bound(self) -> float:  # type: ignore[override]
+        """Norms of the parts add in squares."""
+        return math.sqrt(math.fsum(part.bound**2 for part in self.parts))
+
+    @property
+    def signed(self) -> bool:  # type: ignore[override]
+        """Whether any part has negative shares."""
+        return any(part.signed for part in self.parts)
+
+    def shares(self, block: Block) -> NDArray[np.float64]:
+        """Shares of the parts side by side."""
+        return np.hstack([part.shares(block) for part in self.parts])
+
+    def total(self, block: Block, grid: float) -> NDArray[np.int64]:
+        """Each part clips to its own bound."""
+        return np.concatenate([part.total(block, grid) for part in self.parts])
+
+    def sensitivity(self, relation: Relation) -> float:
+        """Norms of the parts add in squares."""
+        return math.sqrt(math.fsum(part.sensitivity(relation) ** 2 for part in self.parts))
+
+    def sensitivity_l1(self, relation: Relation) -> float:
+        """Norms of the parts add."""
+        return math.fsum(part.sensitivity_l1(relation) for part in self.parts)
+
+    def sensitivity_max(self, relation: Relation) -> float:
+        """The largest of the parts."""
+        return max(part.sensitivity_max(relation) for part in self.parts)
+
+    def split(self, values: NDArray[np.float64]) -> list[NDArray[np.float64]]:
+        """Cut a released vector back into the parts' vectors."""
+        ends = np.cumsum([part.size for part in self.parts])
+        return np.split(values, ends[:-1])

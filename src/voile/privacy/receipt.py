@@ -1,0 +1,239 @@
+"""The receipt: what was promised, to whom, and every look at the rows that the promise covers."""
+
+from __future__ import annotations
+
+import html
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+from voile.errors import ReceiptError
+from voile.privacy import noise
+from voile.privacy.accounting import compose
+from voile.privacy.budget import Budget, Relation
+from voile.privacy.events import Event, Plan, event_from_dict
+from voile.privacy.grant import Grant
+from voile.version import __version__
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class ReceiptLine:
+    """One step of the plan: what was announced, and how often the vault was opened for it."""
+
+    label: str
+    event: Event
+    openings: int
+    share: float
+    """Part of the loss that the step took, 0 to 1 (of mu^2; nan where it has no such part)."""
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """The privacy guarantee of one job, and what it rests on.
+
+    Attributes
+    ----------
+    what : str
+        The job.
+    epsilon, delta : float
+        The guarantee; epsilon is ``inf`` without one.
+    relation : Relation
+        Neighbouring tables.
+    unit : str
+        Who or what is protected.
+    lines : tuple of ReceiptLine
+        Every look at the rows.
+    noise : str
+        Where the noise came from.
+    entry, dataset, at, who : str
+        The ledger's line.
+    version : str
+        Version of voile.
+    """
+
+    what: str
+    epsilon: float
+    delta: float
+    relation: Relation
+    unit: str
+    lines: tuple[ReceiptLine, ...]
+    noise: str
+    entry: str
+    dataset: str
+    at: str
+    who: str
+    version: str = __version__
+
+    @property
+    def guarantee(self) -> bool:
+        """Whether there is one."""
+        return math.isfinite(self.epsilon) and self.noise == str(noise.NoiseSource.SYSTEM)
+
+    @property
+    def promise(self) -> str:
+        """The guarantee in a sentence."""
+        if not math.isfinite(self.epsilon):
+            return "no guarantee: at least one look at the rows had no noise"
+        if not self.guarantee:
+            return f"no guarantee: the noise came from a {self.noise}"
+        other = "added or removed" if self.relation is Relation.ADD_REMOVE else "replaced"
+        return (
+            f"({self.epsilon:.4g}, {self.delta:.3g})-differential privacy for one {self.unit} "
+            f"{other}"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {
+            "format": FORMAT,
+            "voile": self.version,
+            "what": self.what,
+            "guarantee": self.promise,
+            "epsilon": self.epsilon if math.isfinite(self.epsilon) else None,
+            "delta": self.delta,
+            "relation": str(self.relation),
+            "unit": self.unit,
+            "noise": self.noise,
+            "ledger": {
+                "entry": self.entry,
+                "dataset": self.dataset,
+                "at": self.at,
+                "who": self.who,
+            },
+            "looks": [
+                {
+                    "label": line.label,
+                    "event": line.event.to_dict(),
+                    "openings": line.openings,
+                    "share": None if math.isnan(line.share) else line.share,
+                }
+                for line in self.lines
+            ],
+        }
+
+    def to_json(self, *, indent: int | None = 2) -> str:
+        """As JSON text."""
+        return json.dumps(self.to_dict(), indent=indent)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """Read back what `to_dict` gave."""
+        try:
+            if data["format"] != FORMAT:
+                raise ReceiptError(
+                    f"The receipt has format {data['format']!r}, this version of voile reads "
+                    f"format {FORMAT}: use the version that wrote it."
+                )
+            return cls(
+                what=str(data["what"]),
+                epsilon=math.inf if data["epsilon"] is None else float(data["epsilon"]),
+                delta=float(data["delta"]),
+                relation=Relation(data["relation"]),
+                unit=str(data["unit"]),
+                lines=tuple(
+                    ReceiptLine(
+                        str(look["label"]),
+                        event_from_dict(look["event"]),
+                        int(look["openings"]),
+                        math.nan if look["share"] is None else float(look["share"]),
+                    )
+                    for look in data["looks"]
+                ),
+                noise=str(data["noise"]),
+                entry=str(data["ledger"]["entry"]),
+                dataset=str(data["ledger"]["dataset"]),
+                at=str(data["ledger"]["at"]),
+                who=str(data["ledger"]["who"]),
+                version=str(data["voile"]),
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            if isinstance(error, ReceiptError):
+                raise
+            raise ReceiptError(f"The receipt cannot be read: {error!r}.") from error
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Read back what `to_json` gave."""
+        try:
+            data = json.loads(text)
+        except json.JSONDecodeError as error:
+            raise ReceiptError(f"The receipt is not JSON: {error}.") from error
+        if not isinstance(data, dict):
+            raise ReceiptError("The receipt is not a JSON object.")
+        return cls.from_dict(data)
+
+    def __str__(self) -> str:
+        width = max([len(line.label) for line in self.lines] + [8])
+        rows = [
+            f"  {line.label:<{width}}  {line.openings:>5} of {line.event.count:<5} "
+            f"{_percent(line.share):>7}  {line.event.describe()}"
+            for line in self.lines
+        ]
+        return "\n".join(
+            [
+                f"Receipt for {self.what}",
+                f"  {self.promise}",
+                f"  {'looks at the rows':<{width}}  {'used':>5} of {'plan':<5} {'share':>7}  "
+                "noise / sensitivity",
+                *rows,
+                f"  noise from {self.noise}; voile {self.version}",
+                f"  ledger '{self.dataset}', entry {self.entry[:12]}, {self.at}, {self.who}",
+            ]
+        )
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(str(self))}</pre>"
+
+
+def _percent(share: float) -> str:
+    return "" if math.isnan(share) else f"{100 * share:.1f} %"
+
+
+def write_receipt(
+    grant: Grant, budget: Budget, *, what: str, dataset: str, unit: str = "row"
+) -> Receipt:
+    """The receipt of a job that has finished.
+
+    Parameters
+    ----------
+    grant : Grant
+        What was paid and how much of it was used.
+    budget : Budget
+        The job's own budget; its delta is the one for which epsilon is stated.
+    what, dataset, unit : str
+    """
+    loss = compose(grant.plan.events, grant.relation)
+    openings = grant.openings
+    return Receipt(
+        what=what,
+        epsilon=loss.epsilon(budget.delta),
+        delta=budget.delta,
+        relation=grant.relation,
+        unit=unit,
+        lines=tuple(
+            ReceiptLine(step.label, step.event, openings[step.label], share)
+            for step, share in zip(grant.plan, _shares(grant.plan), strict=True)
+        ),
+        noise=str(grant.noise),
+        entry=grant.entry.id,
+        dataset=dataset,
+        at=grant.entry.at,
+        who=grant.entry.who,
+    )
+
+
+def _shares(plan: Plan) -> list[float]:
+    """Parts of mu^2, by the central limit theorem where it is not exact."""
+    parts = []
+    for event in plan.events:
+        multiplier = getattr(event, "noise_multiplier", None)
+        if multiplier is not None:
+            parts.append(event.count * (getattr(event, "rate", 1.0) / multiplier) ** 2)
+        else:
+            parts.append(event.count * getattr(event, "epsilon", math.nan) ** 2)
+    total = math.fsum(parts)
+    return [part / total if total > 0 else math.nan for part in parts]

@@ -1,0 +1,116 @@
+"""What every row source can do: add a query up over its rows, and nothing else.
+
+A table in memory and Parquet on disk are here; clients of a federation and the partitions of a
+cluster implement the same three methods.
+"""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TYPE_CHECKING, NoReturn, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from voile.errors import VaultError
+from voile.privacy import noise
+from voile.privacy.sources.block import Block
+from voile.schema import Schema
+from voile.schema.columns import Level
+
+if TYPE_CHECKING:
+    from voile.privacy.queries import Query
+
+T = TypeVar("T")
+
+TARGET = "\0target"
+"""Name under which queries ask for the target column; no user column needs to give way to it."""
+
+BLOCK_ROWS = 65_536
+
+
+class RowSource(ABC):
+    """Private rows that can be summed over."""
+
+    schema: Schema
+
+    @abstractmethod
+    def blocks(self, columns: Collection[str]) -> Iterator[Block]:
+        """Visit all rows once, block by block, always cut in the same places."""
+
+    @abstractmethod
+    def with_schema(self, schema: Schema) -> RowSource:
+        """The same rows, encoded by a schema that knows more."""
+
+    def total(self, query: Query, grid: float, *, rate: float = 1.0) -> NDArray[np.int64]:
+        """Sum of a query over all rows, or over a Poisson sample of them, in units of ``grid``.
+
+        Integers add up exactly in any order, so the result does not depend on threads, blocks or
+        places. A sum beyond 64 bits wraps around, which costs accuracy and no privacy.
+        """
+
+        def one(block: Block) -> NDArray[np.int64]:
+            if rate < 1.0:
+                block = block.where(noise.bernoulli(block.rows, rate))
+            return query.total(block, grid)
+
+        result = np.zeros(query.size, dtype=np.int64)
+        for part in self._visit(query.columns, one, ordered=rate < 1.0):
+            result += part
+        return result
+
+    def tally(self, column: str) -> Counter[Level]:
+        """How often each value of a column without listed levels occurs; missing ones left out."""
+        result: Counter[Level] = Counter()
+
+        def one(block: Block) -> Counter[Level]:
+            return Counter(value for value in block[column].tolist() if value is not None)
+
+        for part in self._visit((column,), one):
+            result.update(part)
+        return result
+
+    def keep(self, columns: Collection[str], work: Callable[[Block], None]) -> None:
+        """Let ``work`` store per-row values in ``block.kept``; nothing comes out."""
+        for _ in self._visit(columns, work):
+            pass
+
+    def _visit(
+        self, columns: Collection[str], work: Callable[[Block], T], *, ordered: bool = False
+    ) -> Iterator[T]:
+        """Apply ``work`` to each block, on several cores when there is more than one block.
+
+        ``ordered`` keeps to one thread: a test with fixed noise must draw in a fixed order.
+        """
+        blocks = self.blocks(columns)
+        first = next(blocks, None)
+        if first is None:
+            return
+        second = next(blocks, None)
+        if second is None or ordered:
+            yield work(first)
+            if second is not None:
+                yield work(second)
+            for block in blocks:
+                yield work(block)
+            return
+        workers = os.process_cpu_count() if hasattr(os, "process_cpu_count") else os.cpu_count()
+        with ThreadPoolExecutor(max_workers=min(workers or 1, 16)) as pool:
+            waiting: list[Future[T]] = [pool.submit(work, first), pool.submit(work, second)]
+            for block in blocks:
+                # A bounded window: rows on disk are never read faster than they are used.
+                if len(waiting) > 2 * (workers or 1):
+                    yield waiting.pop(0).result()
+                waiting.append(pool.submit(work, block))
+            for future in waiting:
+                yield future.result()
+
+    def __reduce__(self) -> NoReturn:
+        raise VaultError("Private rows cannot be pickled.")
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: rows private>"

@@ -1,0 +1,65 @@
+"""Private rows of a table in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from voile.privacy.encode import PickedRows, encode_values, pick_rows
+from voile.privacy.sources.block import Block, Column
+from voile.privacy.sources.source import BLOCK_ROWS, TARGET, RowSource
+from voile.schema import Category, Schema
+
+
+class TableSource(RowSource):
+    """A data frame, array or mapping, encoded block by block when a query asks.
+
+    Numbers are encoded anew each time (cheap, and a second copy of a large table is not);
+    codes of categories are kept once made, because looking text up is slow.
+
+    Parameters
+    ----------
+    frame : data frame, array, mapping or list of rows
+    target : column, name of a column of ``frame``, or None
+    schema : Schema
+    """
+
+    def __init__(self, frame: object, target: object, schema: Schema) -> None:
+        self._start(pick_rows(frame, target, schema), schema)
+
+    def _start(self, picked: PickedRows, schema: Schema) -> None:
+        self.schema = schema
+        self._picked = picked
+        count = -(-picked.row_count // BLOCK_ROWS)
+        self._kept: list[dict[str, Column]] = [{} for _ in range(count)]
+        self._codes: list[dict[str, Column]] = [{} for _ in range(count)]
+
+    def with_schema(self, schema: Schema) -> TableSource:
+        """The same rows under another schema; nothing kept per row is carried over."""
+        other = object.__new__(TableSource)
+        other._start(self._picked, schema)
+        return other
+
+    def blocks(self, columns: Collection[str]) -> Iterator[Block]:
+        """Slices of a fixed number of rows."""
+        for index in range(len(self._kept)):
+            yield self._block(index)
+
+    def _block(self, index: int) -> Block:
+        start = index * BLOCK_ROWS
+        stop = min(start + BLOCK_ROWS, self._picked.row_count)
+        codes = self._codes[index]
+
+        def load(name: str) -> Column:
+            if name in codes:
+                return codes[name]
+            is_target = name == TARGET
+            values = self._picked.target if is_target else self._picked.columns[name]
+            described = self.schema.target if is_target else self.schema[name]
+            if values is None or described is None:
+                raise KeyError(name)
+            encoded = encode_values(values[start:stop], described)
+            if isinstance(described, Category):
+                codes[name] = encoded
+            return encoded
+
+        return Block(stop - start, load, self._kept[index])

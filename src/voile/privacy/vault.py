@@ -1,0 +1,146 @@
+"""The vault: private rows that nothing but a mechanism with a paid ticket can look at.
+
+Python cannot stop code that sets out to break in; this stops everything that happens by accident:
+printing, counting, slicing, converting, pickling, copying into a log.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection
+from typing import Any, NoReturn, Self
+from weakref import WeakKeyDictionary
+
+from voile.errors import SchemaError, VaultError
+from voile.privacy.grant import Ticket
+from voile.privacy.sources import Block, RowSource
+from voile.privacy.sources.parquet import ParquetSource
+from voile.privacy.sources.table import TableSource
+from voile.schema import Category, Number, Schema
+
+
+class PrivateTable:
+    """A table whose rows only mechanisms can see.
+
+    Made by `protect`. Its schema (names, kinds, and what is public of them) can be read; rows, and
+    even their number, cannot.
+    """
+
+    __slots__ = ("__weakref__", "_schema", "_token")
+
+    def __init__(self, source: RowSource, token: object) -> None:
+        self._schema = source.schema
+        self._token = token
+        _ROWS[self] = source
+
+    @property
+    def schema(self) -> Schema:
+        """What is public."""
+        return self._schema
+
+    @property
+    def token(self) -> object:
+        """Identity of the rows; a ticket is good for the table it was paid for."""
+        return self._token
+
+    def with_schema(self, schema: Schema) -> Self:
+        """The same rows under a schema that knows more, for example what was found privately."""
+        return type(self)(_ROWS[self].with_schema(schema), self._token)
+
+    def __repr__(self) -> str:
+        return f"<PrivateTable: {len(self._schema)} columns, rows private>"
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self
+
+    def __len__(self) -> NoReturn:
+        raise _closed("count them with a noised RowCount")
+
+    def __iter__(self) -> NoReturn:
+        raise _closed("sum over them with a query")
+
+    def __getitem__(self, key: object) -> NoReturn:
+        raise _closed("sum over them with a query")
+
+    def __contains__(self, key: object) -> NoReturn:
+        raise _closed("count with a noised query")
+
+    def __array__(self, *args: object, **kwargs: object) -> NoReturn:
+        raise _closed("sum over them with a query")
+
+    def __reduce__(self) -> NoReturn:
+        raise _closed("send the query to the rows, not the rows to the query")
+
+
+# Rows are kept beside the table, not in it: nothing that walks an object's attributes finds them.
+_ROWS: WeakKeyDictionary[PrivateTable, RowSource] = WeakKeyDictionary()
+
+
+def _closed(remedy: str) -> VaultError:
+    return VaultError(f"Private rows cannot be looked at: {remedy} (voile.privacy.mechanisms).")
+
+
+def open_rows(table: PrivateTable, ticket: Ticket) -> RowSource:
+    """Open the vault for one look that was paid for; for mechanisms alone."""
+    ticket.tear(table.token)
+    return _ROWS[table]
+
+
+def keep(table: PrivateTable, columns: Collection[str], work: Callable[[Block], None]) -> None:
+    """Let ``work`` store derived values per row (bins, scores) inside the vault; nothing comes out.
+
+    Costs nothing, because nothing is released: ``work`` gets one block after the other and its
+    result is dropped.
+    """
+    _ROWS[table].keep(columns, work)
+
+
+def protect(
+    X: object,
+    y: object = None,
+    *,
+    schema: Schema | None = None,
+    target: Number | Category | None = None,
+) -> PrivateTable:
+    """Put a table into the vault.
+
+    Parameters
+    ----------
+    X : data frame, array, mapping, or path of a Parquet file or folder
+        Shape (rows, columns). A path is read in pieces, each time it is summed over.
+    y : array of shape (rows,), or str, optional
+        Target values; for a path (or frame) the name of the target column.
+    schema : Schema, optional
+        What is public. Without one, names and kinds are taken from the types of the columns, and
+        the rest has to be found privately.
+    target : Number or Category, optional
+        What is public of the target, when the schema does not say it.
+
+    Returns
+    -------
+    PrivateTable
+    """
+    schema = Schema.from_frame(X) if schema is None else schema
+    if isinstance(y, str) and y in schema:
+        target = target or schema.target or schema[y]
+        schema = schema.select([name for name in schema if name != y])
+    if target is not None:
+        schema = schema.with_target(target)
+    if y is not None and schema.target is None:
+        raise SchemaError(
+            "A target is given but nothing is said about it: give the schema "
+            "target=Category([...]) with the classes or target=Number(lower, upper); "
+            "Category() or Number() leaves the rest to be found privately."
+        )
+    source: RowSource
+    if isinstance(X, (str, os.PathLike)):
+        source = ParquetSource(X, y, schema)
+    else:
+        source = TableSource(X, y, schema)
+    return PrivateTable(source, object())

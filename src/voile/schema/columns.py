@@ -1,0 +1,201 @@
+"""The two kinds of column, and what is publicly known of each: Number and Category."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from voile.errors import SchemaError
+
+Level: TypeAlias = str | int | float | bool
+"""One value of a category."""
+
+LARGEST_WHOLE_LEVEL = 2**64
+"""Whole-number levels beyond this (in size) are refused: no column type holds them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A numeric column and its public bounds.
+
+    Dates and times are numbers too: seconds since 1970-01-01 UTC; durations in seconds; times of
+    day in seconds since midnight.
+
+    Parameters
+    ----------
+    lower, upper : float or None
+        Public bounds, in the column's own units. Values outside are clamped. Give both, or neither:
+        without them they are found privately, for a share of the budget.
+
+    Raises
+    ------
+    SchemaError
+        If only one bound is given, a bound is not a finite number, or ``lower >= upper``.
+
+    Examples
+    --------
+    >>> Number(17, 90)
+    Number(17, 90)
+    >>> Number().known
+    False
+    """
+
+    lower: float | None = None
+    upper: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.lower is None and self.upper is None:
+            return
+        if self.lower is None or self.upper is None:
+            side = "lower" if self.lower is None else "upper"
+            raise SchemaError(
+                f"A Number needs both bounds or neither, and the {side} one is missing: give "
+                f"Number(lower, upper), or Number() to have both found privately."
+            )
+        lower, upper = _finite(self.lower, "lower"), _finite(self.upper, "upper")
+        if not lower < upper:
+            raise SchemaError(
+                f"The lower bound of a Number must be below the upper one. Got {self.lower!r} and "
+                f"{self.upper!r} instead: swap or widen them."
+            )
+        # A width that overflows would turn every rescaled value into 0 or NaN.
+        if not math.isfinite(upper - lower):
+            raise SchemaError(
+                f"The bounds {self.lower!r} and {self.upper!r} of a Number are too far apart: "
+                f"their difference is not a finite float. Give narrower bounds."
+            )
+        object.__setattr__(self, "lower", lower)
+        object.__setattr__(self, "upper", upper)
+
+    @property
+    def known(self) -> bool:
+        """Whether the bounds are given, so that nothing has to be found privately."""
+        return self.lower is not None
+
+    def __repr__(self) -> str:
+        if self.lower is None or self.upper is None:
+            return "Number()"
+        return f"Number({_short(self.lower)}, {_short(self.upper)})"
+
+
+@dataclass(frozen=True, slots=True)
+class Category:
+    """A column of levels, and its public list of them.
+
+    Parameters
+    ----------
+    levels : sequence of str, int, float or bool, or None
+        Public levels, in order; stored as a tuple. A value that is not listed counts as "other".
+        Values are compared as Python compares them: 1, 1.0 and True are one level, "1" is another.
+        None leaves the levels to be found privately, for a share of the budget.
+
+    Raises
+    ------
+    SchemaError
+        If a level occurs twice, is missing (None, NaN), infinite, not text that can be written as
+        UTF-8, or of another type.
+
+    Examples
+    --------
+    >>> Category(["no", "yes"])
+    Category(['no', 'yes'])
+    >>> Category().known
+    False
+    """
+
+    # Any sequence is accepted; __post_init__ leaves a tuple behind.
+    levels: Sequence[Level] | None = None
+
+    def __post_init__(self) -> None:
+        if self.levels is not None:
+            object.__setattr__(self, "levels", _checked_levels(self.levels))
+
+    @property
+    def known(self) -> bool:
+        """Whether the levels are given, so that nothing has to be found privately."""
+        return self.levels is not None
+
+    def __repr__(self) -> str:
+        return "Category()" if self.levels is None else f"Category({list(self.levels)!r})"
+
+
+Column: TypeAlias = Number | Category
+"""What a schema can say of a column."""
+
+
+def _finite(bound: object, side: str) -> float:
+    """Return a bound as a finite float, or say why it is none."""
+    if isinstance(bound, (int, float, np.integer, np.floating)) and not isinstance(bound, bool):
+        try:
+            number = float(bound)
+        except OverflowError:
+            number = math.inf
+        if math.isfinite(number):
+            return number
+    raise SchemaError(
+        f"The {side} bound of a Number must be a finite number. Got {bound!r} instead: give a "
+        f"bound in the column's units, or Number() to have both found privately."
+    )
+
+
+def _short(number: float) -> str:
+    """Write whole numbers without a trailing '.0'."""
+    return str(int(number)) if number.is_integer() and abs(number) < 1e15 else repr(number)
+
+
+def _checked_levels(levels: object) -> tuple[Level, ...]:
+    """Return levels as a tuple of plain Python values, or say which one is wrong."""
+    if isinstance(levels, (str, bytes, Mapping, Set)) or not isinstance(levels, Iterable):
+        raise SchemaError(
+            f"The levels of a Category must be an ordered sequence such as a list. Got "
+            f"{type(levels).__name__} instead: give Category([...]), or Category() to have them "
+            f"found privately."
+        )
+    checked = tuple(_checked_level(level) for level in levels)
+    repeated = [level for level, times in Counter(checked).items() if times > 1]
+    if repeated:
+        raise SchemaError(
+            f"The level {repeated[0]!r} of a Category occurs more than once (1, 1.0 and True count "
+            f"as the same): list every level once."
+        )
+    return checked
+
+
+def _checked_level(level: object) -> Level:
+    """Return one level as a plain Python value, or say what is wrong with it."""
+    if isinstance(level, np.generic):
+        level = level.item()
+    if isinstance(level, bool):
+        return level
+    if isinstance(level, str):
+        text = str.__str__(level)
+        if is_text(text):
+            return text
+    elif isinstance(level, int):
+        whole = int.__int__(level)
+        if abs(whole) <= LARGEST_WHOLE_LEVEL:
+            return whole
+    elif isinstance(level, float):
+        number = float.__float__(level)
+        if math.isfinite(number):
+            return number
+    raise SchemaError(
+        f"A level of a Category must be text, a finite number of at most 64 bits, or a truth value."
+        f" Got {level!r} instead: leave it out (missing values have a code of their own)."
+    )
+
+
+def is_text(text: str) -> bool:
+    """Whether a string can be written as UTF-8 (it holds no lone surrogates)."""
+    if text.isascii():
+        return True
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -1,0 +1,263 @@
+"""Schemas as dictionaries, JSON and YAML: a strict reader and a faithful writer.
+
+The format, here in YAML::
+
+    voile_schema: 1
+    columns:
+      age: {kind: number, lower: 17, upper: 90}
+      income: {kind: number}                       # bounds to be found privately
+      job: {kind: category, levels: [clerk, nurse]}
+    target: {kind: category, levels: [false, true]}
+    rows: 48842                                    # only if the row count is public
+
+Whatever the reader does not know, it refuses: a misspelt key must not turn a given bound into one
+that is paid for. YAML is read by the safe loader, without anchors and aliases.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, NoReturn
+
+import yaml
+
+from voile.errors import SchemaError
+from voile.schema.columns import Category, Column, Number
+
+FORMAT_KEY = "voile_schema"
+FORMAT_VERSION = 1
+
+
+class Format(StrEnum):
+    """How a schema is written as text."""
+
+    JSON = "json"
+    YAML = "yaml"
+
+
+_SUFFIXES = {".json": Format.JSON, ".yaml": Format.YAML, ".yml": Format.YAML}
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaFacts:
+    """What a schema file says, before it becomes a Schema."""
+
+    columns: Mapping[str, Column]
+    target: Column | None
+    rows: int | None
+
+
+def facts_to_dict(facts: SchemaFacts) -> dict[str, Any]:
+    """Write facts as plain dictionaries, lists, text and numbers."""
+    data: dict[str, Any] = {
+        FORMAT_KEY: FORMAT_VERSION,
+        "columns": {name: _column_to_dict(column) for name, column in facts.columns.items()},
+    }
+    if facts.target is not None:
+        data["target"] = _column_to_dict(facts.target)
+    if facts.rows is not None:
+        data["rows"] = facts.rows
+    return data
+
+
+def facts_from_dict(data: object) -> SchemaFacts:
+    """Read facts back, refusing everything that `facts_to_dict` would not write.
+
+    Raises
+    ------
+    SchemaError
+        Naming the place, if a key is unknown or missing, or a value has the wrong type.
+    """
+    content = _mapping(data, "the schema")
+    _refuse_unknown(content, (FORMAT_KEY, "columns", "target", "rows"), "the schema")
+    version = content.get(FORMAT_KEY)
+    if type(version) is not int or version != FORMAT_VERSION:
+        raise SchemaError(
+            f"The schema's '{FORMAT_KEY}' must be {FORMAT_VERSION}, the format this version of "
+            f"Voile reads. Got {version!r} instead: write '{FORMAT_KEY}: {FORMAT_VERSION}' first, "
+            f"or upgrade Voile."
+        )
+    if "columns" not in content:
+        raise SchemaError("The schema has no 'columns': list them, as name: {kind: ...}.")
+    columns = {
+        name: _column_from_dict(column, f"column {name!r}")
+        for name, column in _mapping(content["columns"], "'columns'").items()
+    }
+    target = content.get("target")
+    rows = content.get("rows")
+    if rows is not None and type(rows) is not int:
+        raise SchemaError(
+            f"The schema's 'rows' must be a whole number. Got {rows!r} instead: give the public "
+            f"row count, or leave it out."
+        )
+    return SchemaFacts(
+        columns=columns,
+        target=None if target is None else _column_from_dict(target, "the target"),
+        rows=rows,
+    )
+
+
+def format_of(path: Path) -> Format:
+    """Tell the format from a file name's ending."""
+    try:
+        return _SUFFIXES[path.suffix.lower()]
+    except KeyError:
+        raise SchemaError(
+            f"The schema file {str(path)!r} must end in .json, .yaml or .yml: rename it."
+        ) from None
+
+
+def write_text(data: Mapping[str, Any], text_format: Format) -> str:
+    """Write a dictionary as JSON or YAML, ending in a line break."""
+    if text_format is Format.JSON:
+        return json.dumps(data, indent=2, allow_nan=False) + "\n"
+    return yaml.safe_dump(dict(data), sort_keys=False, default_flow_style=None, width=100)
+
+
+def read_text(text: str, text_format: Format) -> object:
+    """Read JSON or YAML strictly: no repeated keys, no NaN, no aliases.
+
+    Raises
+    ------
+    SchemaError
+        If the text is not valid in its format.
+    """
+    try:
+        if text_format is Format.JSON:
+            return json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse_constant)
+        return _read_yaml(text)
+    except SchemaError:
+        raise
+    # Text is public here, so the parser's own words (with line and column) can be passed on.
+    except (ValueError, yaml.YAMLError, RecursionError, OverflowError) as error:
+        raise SchemaError(
+            f"The schema is not valid {text_format.upper()}: {error}. Correct that place."
+        ) from error
+
+
+def _read_yaml(text: str) -> object:
+    """Read YAML by the safe loader, after checking what that loader lets pass."""
+    for event in yaml.parse(text, Loader=yaml.SafeLoader):
+        if isinstance(event, yaml.AliasEvent):
+            raise SchemaError(
+                f"The schema uses a YAML alias{_place(event.start_mark)}: write the value out."
+            )
+    root = yaml.compose(text, Loader=yaml.SafeLoader)
+    if root is not None:
+        _refuse_repeated_keys(root)
+    return yaml.safe_load(text)
+
+
+def _refuse_repeated_keys(root: yaml.Node) -> None:
+    """Refuse a YAML mapping with a key twice: the loader would keep the last one in silence."""
+    nodes = [root]
+    while nodes:
+        node = nodes.pop()
+        if isinstance(node, yaml.MappingNode):
+            seen: set[tuple[str, str]] = set()
+            for key, value in node.value:
+                identity = (key.tag, str(key.value))
+                if identity in seen:
+                    raise SchemaError(
+                        f"The schema says {key.value!r} twice{_place(key.start_mark)}: keep one."
+                    )
+                seen.add(identity)
+                nodes.append(value)
+        elif isinstance(node, yaml.SequenceNode):
+            nodes.extend(node.value)
+
+
+def _place(mark: Any) -> str:
+    """Say where in a YAML text something is."""
+    return "" if mark is None else f" (line {mark.line + 1}, column {mark.column + 1})"
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Build a JSON object, refusing repeated keys."""
+    built: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in built:
+            raise SchemaError(f"The schema says {key!r} twice: keep one.")
+        built[key] = value
+    return built
+
+
+def _refuse_constant(constant: str) -> NoReturn:
+    """Refuse NaN and infinities, which JSON does not have."""
+    raise SchemaError(f"The schema contains {constant}: give a finite number, or leave it out.")
+
+
+def _column_to_dict(column: Column) -> dict[str, Any]:
+    """Write one column."""
+    if isinstance(column, Number):
+        if column.lower is None:
+            return {"kind": "number"}
+        return {"kind": "number", "lower": column.lower, "upper": column.upper}
+    if column.levels is None:
+        return {"kind": "category"}
+    return {"kind": "category", "levels": list(column.levels)}
+
+
+def _column_from_dict(data: object, where: str) -> Column:
+    """Read one column, naming its place in errors."""
+    content = _mapping(data, where)
+    kind = content.get("kind")
+    if kind == "number":
+        _refuse_unknown(content, ("kind", "lower", "upper"), where)
+        build = _read_number
+    elif kind == "category":
+        _refuse_unknown(content, ("kind", "levels"), where)
+        build = _read_category
+    else:
+        raise SchemaError(
+            f"In {where}, 'kind' must be 'number' or 'category'. Got {kind!r} instead."
+        )
+    try:
+        return build(content)
+    except SchemaError as error:
+        raise SchemaError(f"In {where}: {error}") from error
+
+
+def _read_number(content: Mapping[str, Any]) -> Column:
+    """Read a Number; an absent bound and `null` mean the same."""
+    return Number(content.get("lower"), content.get("upper"))
+
+
+def _read_category(content: Mapping[str, Any]) -> Column:
+    """Read a Category; absent levels and `null` mean the same."""
+    levels = content.get("levels")
+    if levels is not None and not isinstance(levels, list):
+        raise SchemaError(
+            f"The levels of a Category must be a list. Got {type(levels).__name__} instead."
+        )
+    return Category(levels)
+
+
+def _mapping(data: object, where: str) -> Mapping[str, Any]:
+    """Return a mapping from text, or say that the place holds something else."""
+    if not isinstance(data, Mapping):
+        raise SchemaError(
+            f"In a schema, {where} must be a mapping (key: value). Got {type(data).__name__} "
+            f"instead."
+        )
+    for key in data:
+        if not isinstance(key, str):
+            raise SchemaError(
+                f"In a schema, the keys of {where} must be text. Got {key!r} instead: put it in "
+                f"quotes."
+            )
+    return data
+
+
+def _refuse_unknown(content: Iterable[str], allowed: tuple[str, ...], where: str) -> None:
+    """Refuse keys outside the format."""
+    for key in content:
+        if key not in allowed:
+            raise SchemaError(
+                f"In a schema, {where} has the unknown key {key!r}: it can have "
+                f"{', '.join(map(repr, allowed))}."
+            )

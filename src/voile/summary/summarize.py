@@ -1,0 +1,115 @@
+"""Making a private summary: one plan, one ledger entry, one look per column."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from voile.privacy.budget import Budget
+from voile.privacy.calibrate import calibrate, gaussian_share
+from voile.privacy.discovery import complete, discovery_shape, find_histogram
+from voile.privacy.discovery.missing import unknown
+from voile.privacy.events import Plan
+from voile.privacy.grant import Grant, reserve
+from voile.privacy.ledger import Ledger
+from voile.privacy.mechanisms import gaussian_sum
+from voile.privacy.queries import CategoryCounts, RowCount
+from voile.privacy.receipt import write_receipt
+from voile.privacy.vault import PrivateTable, protect
+from voile.schema import Category, Schema
+from voile.summary.summary import CategorySummary, NumberSummary, Summary
+
+_ROWS, _COLUMNS = "row count", "columns"
+_ROWS_WEIGHT, _DISCOVERY_WEIGHT, _COLUMNS_WEIGHT = 0.02, 0.25, 0.73
+
+
+def summarize(
+    X: object,
+    *,
+    epsilon: float = 1.0,
+    delta: float = 1e-6,
+    schema: Schema | None = None,
+    ledger: Ledger | None = None,
+    bins: int = 16,
+) -> Summary:
+    """Describe a table privately: row count, and the distribution of every column.
+
+    Parameters
+    ----------
+    X : data frame, array, mapping, Parquet path, or PrivateTable
+        Shape (rows, columns).
+    epsilon, delta : float
+        Budget of this summary. ``epsilon=inf`` counts exactly and gives no guarantee.
+    schema : Schema, optional
+        What is public; what it does not say is found privately within the same budget.
+    ledger : Ledger, optional
+        The data set's ledger; without one the budget stands alone.
+    bins : int
+        Largest number of bins of a number, about equally full.
+
+    Returns
+    -------
+    Summary
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from voile import Number, Schema, summarize
+    >>> age = np.arange(5000) % 90
+    >>> summary = summarize({"age": age}, epsilon=1, schema=Schema({"age": Number(0, 120)}))
+    >>> 4900 < summary.rows < 5100
+    True
+    """
+    table = X if isinstance(X, PrivateTable) else protect(X, schema=schema)
+    budget = Budget(epsilon, delta)
+    book = Ledger(budget) if ledger is None else ledger
+    shape = Plan(
+        (
+            gaussian_share(_ROWS, _ROWS_WEIGHT),
+            *discovery_shape(table.schema, _DISCOVERY_WEIGHT, delta),
+            gaussian_share(_COLUMNS, _COLUMNS_WEIGHT, count=len(table.schema)),
+        )
+    )
+    plan = calibrate(budget, shape, book.relation)
+    what = "summary of a table"
+    grant = reserve(table, book, plan, what)
+    rows = gaussian_sum(table, RowCount(), grant.take(_ROWS))
+    found = {name for names in unknown(table.schema) for name in names}
+    table = complete(table, grant)
+    columns = tuple(_column(table, name, grant, bins, name in found) for name in table.schema)
+    return Summary(
+        rows=float(rows.values[0]),
+        rows_standard_error=rows.standard_error,
+        columns=columns,
+        receipt=write_receipt(grant, budget, what=what, dataset=book.dataset),
+    )
+
+
+def _column(
+    table: PrivateTable, name: str, grant: Grant, bins: int, found: bool
+) -> NumberSummary | CategorySummary:
+    column = table.schema[name]
+    ticket = grant.take(_COLUMNS)
+    if isinstance(column, Category):
+        levels = tuple(column.levels or ())
+        release = gaussian_sum(table, CategoryCounts(name, len(levels)), ticket)
+        return CategorySummary(
+            name=name,
+            levels=(*(str(level) for level in levels), "(other)", "(missing)"),
+            counts=tuple(np.maximum(release.values, 0.0).tolist()),
+            standard_error=release.standard_error,
+            found=found,
+        )
+    fine = find_histogram(table, name, ticket)
+    coarse = fine.equal_mass(bins)
+    low, middle, high = fine.quantile(np.array([0.25, 0.5, 0.75])).tolist()
+    return NumberSummary(
+        name=name,
+        lower=float(coarse.edges[0]),
+        upper=float(coarse.edges[-1]),
+        edges=tuple(coarse.edges.tolist()),
+        counts=tuple(np.maximum(coarse.counts, 0.0).tolist()),
+        standard_errors=tuple(coarse.standard_errors.tolist()),
+        missing=max(coarse.missing, 0.0),
+        quartiles=(low, middle, high),
+        found=found,
+    )

@@ -1,0 +1,80 @@
+"""Imports point one way, from the command down to the schema."""
+
+import pytest
+from source_tree import Module, read_modules
+
+LAYERS = {
+    "schema": set(),
+    "privacy": {"schema"},
+    "summary": {"schema", "privacy"},
+    "models": {"schema", "privacy"},
+    "explain": {"schema", "privacy", "summary", "models"},
+    "audit": {"schema", "privacy", "summary", "models"},
+    "federated": {"schema", "privacy", "summary", "models"},
+    "report": {"schema", "privacy", "summary", "models", "explain", "audit", "federated"},
+    "cli": {"schema", "privacy", "summary", "models", "explain", "audit", "federated", "report"},
+}
+"""Each part of Voile, and the parts it may import besides itself."""
+
+FREE = {"errors", "rendering", "version"}
+"""What all may import, and what imports no part of Voile (but each other)."""
+
+
+def find_wrong_imports(module: Module) -> list[str]:
+    if module.layer == "":
+        return []
+    if module.layer not in LAYERS and module.layer not in FREE:
+        return [f"{module.name}: '{module.layer}' has no place in the order of the layers"]
+    allowed = FREE | LAYERS.get(module.layer, set()) | {module.layer}
+    wrong = []
+    for one in module.imports:
+        parts = one.path.split(".")
+        if parts[0] != "voile":
+            continue
+        target = parts[1] if len(parts) > 1 else ""
+        if target not in LAYERS and target not in FREE:
+            wrong.append(f"{module.name}:{one.line} imports {one.path}, not the defining module")
+        elif target not in allowed:
+            wrong.append(f"{module.name}:{one.line} imports {one.path}, which lies above it")
+    return wrong
+
+
+@pytest.mark.parametrize("module", read_modules(), ids=lambda module: module.name)
+def test_imports_point_one_way(module):
+    assert find_wrong_imports(module) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("voile.schema.column", "from voile.privacy.budget import Budget"),
+        ("voile.schema.column", "from ..privacy.budget import Budget"),
+        ("voile.privacy.ledger", "import voile.models.ebm"),
+        ("voile.privacy.ledger", "from voile import models"),
+        ("voile.privacy.ledger", "def f():\n    from voile.summary import summarize"),
+        ("voile.privacy.ledger", "importlib.import_module('voile.cli.app')"),
+        ("voile.models.ebm.train", "from voile.summary.tables import Summary"),
+        ("voile.models.ebm.train", "from voile import Budget"),
+        ("voile.models.ebm.train", "import voile"),
+        ("voile.audit.canary", "from voile.explain.explanation import Explanation"),
+        ("voile.report.html", "from voile.cli.app import main"),
+        ("voile.errors", "from voile.privacy.budget import Budget"),
+        ("voile.attic.things", "x = 1"),
+    ],
+)
+def test_a_planted_wrong_import_is_found(name, text):
+    assert find_wrong_imports(Module(name, text)) != []
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("voile.privacy.ledger", "from voile.schema import Schema\nfrom .budget import Budget"),
+        ("voile.federated.client", "from voile.models.ebm.train import grow"),
+        ("voile.cli.demo", "from voile import report\nfrom voile.version import __version__"),
+        ("voile.schema.column", "from voile.errors import SchemaError\nimport numpy as np"),
+        ("voile", "from voile.cli.app import main"),
+    ],
+)
+def test_right_imports_pass(name, text):
+    assert find_wrong_imports(Module(name, text)) == []

@@ -1,0 +1,104 @@
+"""Only voile.privacy.noise draws randomness."""
+
+import ast
+
+import pytest
+from source_tree import Module, is_within, read_modules
+
+THE_ONE_MODULE = "voile.privacy.noise"
+
+PUBLIC_CHOICES: dict[str, set[str]] = {}
+"""Modules that draw for a public choice alone (never noise): module -> dotted names it may use."""
+
+SOURCES = (
+    "numpy.random",
+    "random",
+    "secrets",
+    "os.urandom",
+    "os.getrandom",
+    "scipy.stats.qmc",
+    "sklearn.utils.check_random_state",
+    "torch.Generator",
+    "torch.bernoulli",
+    "torch.distributions",
+    "torch.manual_seed",
+    "torch.multinomial",
+    "torch.normal",
+    "torch.poisson",
+    "torch.rand",
+    "torch.rand_like",
+    "torch.randint",
+    "torch.randint_like",
+    "torch.randn",
+    "torch.randn_like",
+    "torch.random",
+    "torch.randperm",
+)
+METHODS = {"bernoulli_", "exponential_", "normal_", "random_", "rvs", "uniform_"}
+DEVICES = ("/dev/random", "/dev/urandom")
+
+
+def find_randomness(module: Module) -> list[str]:
+    if module.name == THE_ONE_MODULE:
+        return []
+    used = [(one.path, one.line) for one in module.imports] + list(module.dotted_names)
+    allowed = PUBLIC_CHOICES.get(module.name, set())
+    found = {
+        f"{module.name}:{line} uses {path}"
+        for path, line in used
+        if any(is_within(path, source) for source in SOURCES)
+        and not any(is_within(path, one) or is_within(one, path) for one in allowed)
+    }
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.Attribute) and node.attr in METHODS:
+            found.add(f"{module.name}:{node.lineno} uses .{node.attr}")
+        elif isinstance(node, ast.Constant) and node.value in DEVICES:
+            found.add(f"{module.name}:{node.lineno} uses {node.value}")
+    return sorted(found)
+
+
+@pytest.mark.parametrize("module", read_modules(), ids=lambda module: module.name)
+def test_only_the_noise_module_draws(module):
+    assert find_randomness(module) == []
+
+
+def test_allowed_public_choices_are_in_modules_that_exist():
+    assert set(PUBLIC_CHOICES) <= {module.name for module in read_modules()}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import random",
+        "import secrets",
+        "from secrets import token_bytes",
+        "import numpy as np\nnp.random.default_rng(0)",
+        "import numpy\nx = numpy.random.normal(size=3)",
+        "import numpy.random as npr",
+        "from numpy import random as nr",
+        "from numpy.random import default_rng",
+        "import os\nos.urandom(8)",
+        "from os import urandom",
+        "import torch\ntorch.randn(3)",
+        "import torch\ndef f(x):\n    return x.normal_()",
+        "from scipy import stats\nstats.norm.rvs()",
+        "open('/dev/urandom', 'rb')",
+        "import importlib\nimportlib.import_module('random')",
+    ],
+)
+def test_planted_randomness_is_found(text):
+    assert find_randomness(Module("voile.models.ebm.train", text)) != []
+    assert find_randomness(Module(THE_ONE_MODULE, text)) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import numpy as np\nx = np.asarray([1])",
+        "def f(random_state):\n    random = random_state\n    return random",
+        "import os\nos.environ",
+        "from voile.privacy import noise",
+    ],
+)
+def test_harmless_text_passes(text):
+    assert find_randomness(Module("voile.models.ebm.train", text)) == []
