@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from itertools import pairwise
+import statistics
 from pathlib import Path
 
 from rich.console import Console
@@ -98,12 +98,10 @@ def _picture(summary: Summary) -> Table:
     for column in summary.columns:
         meaning = MEANING.get(column.name, column.name)
         if isinstance(column, NumberSummary):
-            digits = max(0, math.ceil(-math.log10((column.upper - column.lower) / 1000)))
+            digits = max(0, math.ceil(-math.log10((column.upper - column.lower) / 100)))
             quartiles = "  ".join(f"{value:.{digits}f}" for value in column.quartiles)
-            widths = [b - a for a, b in pairwise(column.edges)]
-            density = [c / w for c, w in zip(column.counts, widths, strict=True)]
-            error = max(column.standard_errors)
-            table.add_row(meaning, quartiles, _bars(density), f"{2 * error:,.0f}")
+            error = statistics.median(column.standard_errors)
+            table.add_row(meaning, quartiles, _bars(list(column.counts)), f"{2 * error:,.0f}")
         else:
             words = "  ".join(
                 f"{level}: {count:,.0f}"

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -32,7 +32,6 @@ from voile.privacy.events import (
     Unprotected,
 )
 from voile.privacy.gaussian_dp import delta_of, epsilon_of
-from voile.privacy.noise import SAMPLER_DELTA_PER_DRAW
 
 FINE = 1e-4
 COARSE = 1e-3
@@ -53,18 +52,22 @@ class Loss:
     mu : float
         GDP parameter of all Gaussian events together.
     chance : float
-        Probability that something outside that analysis goes wrong: thresholds and the error of
-        the noise sampler. Added to every delta.
+        Probability that something outside that analysis goes wrong: a threshold lets a lone value
+        pass. Added to every delta.
     other : PrivacyLossDistribution or None
         Composition of *all* events when some are not Gaussian (then it includes mu).
     unprotected : bool
         Whether any event has no noise at all.
+    pure : float
+        Sum of epsilons when all events are pure (Laplace, selection), else ``inf``. It holds for
+        delta 0, where discretised distributions have nothing to say.
     """
 
     mu: float
     chance: float
     other: Any = None
     unprotected: bool = False
+    pure: float = math.inf
 
     def delta(self, epsilon: float) -> float:
         """Smallest delta for which the events are (epsilon, delta)-DP."""
@@ -74,6 +77,8 @@ class Loss:
             value = float(delta_of(self.mu, epsilon))
         else:
             value = float(self.other.get_delta_for_epsilon(epsilon))
+            if epsilon >= self.pure:
+                value = 0.0
         return min(1.0, value + self.chance)
 
     def epsilon(self, delta: float) -> float:
@@ -83,7 +88,7 @@ class Loss:
         rest = delta - self.chance
         if self.other is None:
             return epsilon_of(self.mu, rest)
-        return float(self.other.get_epsilon_for_delta(rest))
+        return min(float(self.other.get_epsilon_for_delta(rest)), self.pure)
 
     def gdp(self, chance: float) -> float:
         """Smallest mu for which the loss is mu-GDP outside an event of probability ``chance``.
@@ -153,13 +158,11 @@ def _distribution(event: Event, relation: Relation, interval: float) -> Any:
 
 
 def chance_of(events: Sequence[Event]) -> float:
-    """Probability of everything the distributions do not cover (threshold and sampler failures)."""
-    total = 0.0
-    for event in events:
-        total += event.count * getattr(event, "draws", 0) * SAMPLER_DELTA_PER_DRAW
-        if isinstance(event, Threshold):
-            total += event.count * event.delta
-    return total
+    """Probability of what the distributions do not cover: a threshold that lets a lone value pass.
+
+    The noise itself adds nothing: its samplers are exact (docs/proofs/noise.md).
+    """
+    return math.fsum(event.count * event.delta for event in events if isinstance(event, Threshold))
 
 
 def compose(
@@ -193,25 +196,26 @@ def _compose(events: tuple[Event, ...], relation: Relation, interval: float) -> 
         return Loss(mu, chance)
     merged: dict[Event, int] = {}
     for event in others:
-        key = _with_count(event, 1)
-        merged[key] = merged.get(key, 0) + event.count
-    parts = [_distribution(_with_count(key, n), relation, interval) for key, n in merged.items()]
+        one = replace(event, count=1)
+        merged[one] = merged.get(one, 0) + event.count
+    parts = [
+        _distribution(replace(one, count=count), relation, interval)
+        for one, count in merged.items()
+    ]
     if mu > 0:
         parts.append(_distribution(Gaussian(noise_multiplier=1 / mu), relation, interval))
     whole = parts[0]
     for part in parts[1:]:
         whole = whole.compose(part)
-    return Loss(mu, chance, other=whole)
+    return Loss(mu, chance, other=whole, pure=math.fsum(map(pure_epsilon, events)))
 
 
-def _with_count(event: Event, count: int) -> Event:
-    """Leave ``draws`` out as well: it changes the chance, not the distribution."""
+def pure_epsilon(event: Event) -> float:
+    """Epsilon of an event at delta 0; ``inf`` if it has none."""
     match event:
-        case PoissonGaussian():
-            return PoissonGaussian(count, event.noise_multiplier, event.rate, 0)
         case Laplace():
-            return Laplace(count, event.noise_multiplier, 0)
+            return event.count / event.noise_multiplier
         case Pure():
-            return Pure(count, event.epsilon)
+            return event.count * event.epsilon
         case _:
-            raise SettingError(f"events of kind {event.kind!r} cannot be merged")
+            return math.inf

@@ -18,10 +18,9 @@ from dataclasses import replace
 from functools import lru_cache
 
 from voile.errors import SettingError
-from voile.privacy.accounting import COARSE, FINE, chance_of, compose
+from voile.privacy.accounting import COARSE, FINE, chance_of, compose, pure_epsilon
 from voile.privacy.budget import Budget, Relation
 from voile.privacy.events import (
-    DRAWS,
     Event,
     Gaussian,
     Laplace,
@@ -37,29 +36,28 @@ from voile.privacy.gaussian_dp import mu_of
 _MARGIN = 1e-9
 """Noise is raised by this much, so that sums of parts never exceed the whole by rounding."""
 
+_STEP = 1e-3
+"""Relative steps in which the last search walks."""
 
-def gaussian_share(label: str, weight: float, *, count: int = 1, draws: int = DRAWS) -> Step:
+
+def gaussian_share(label: str, weight: float, *, count: int = 1) -> Step:
     """A step of ``count`` Gaussian releases that together take ``weight`` shares of mu^2."""
-    return Step(label, Gaussian(count, math.sqrt(count / weight), draws))
+    return Step(label, Gaussian(count, math.sqrt(count / weight)))
 
 
-def poisson_share(
-    label: str, weight: float, *, rate: float, count: int, draws: int = DRAWS
-) -> Step:
+def poisson_share(label: str, weight: float, *, rate: float, count: int) -> Step:
     """A step of ``count`` Poisson-sampled releases (weight by its central-limit mu^2)."""
-    return Step(label, PoissonGaussian(count, rate * math.sqrt(count / weight), rate, draws))
+    return Step(label, PoissonGaussian(count, rate * math.sqrt(count / weight), rate))
 
 
-def threshold_share(
-    label: str, weight: float, *, delta: float, count: int = 1, draws: int = DRAWS
-) -> Step:
+def threshold_share(label: str, weight: float, *, delta: float, count: int = 1) -> Step:
     """A step of ``count`` threshold releases; ``delta`` is for each of them."""
-    return Step(label, Threshold(count, math.sqrt(count / weight), delta, draws))
+    return Step(label, Threshold(count, math.sqrt(count / weight), delta))
 
 
-def laplace_share(label: str, weight: float, *, count: int = 1, draws: int = DRAWS) -> Step:
+def laplace_share(label: str, weight: float, *, count: int = 1) -> Step:
     """A step of ``count`` Laplace releases."""
-    return Step(label, Laplace(count, math.sqrt(count / weight), draws))
+    return Step(label, Laplace(count, math.sqrt(count / weight)))
 
 
 def selection_share(label: str, weight: float, *, count: int = 1) -> Step:
@@ -95,16 +93,22 @@ def calibrate(budget: Budget, shape: Plan, relation: Relation = Relation.ADD_REM
 @lru_cache(maxsize=256)
 def _calibrate(budget: Budget, shape: Plan, relation: Relation) -> Plan:
     events = [event for event in shape.events if event.count]
-    rest = budget.delta - chance_of(events)
-    if rest <= 0:
+    if not events:
+        return shape
+    if any(isinstance(event, Unprotected) for event in events):
+        raise SettingError("A look without noise fits no finite budget: ask for epsilon=inf.")
+    pure = math.fsum(map(pure_epsilon, events))
+    if budget.delta == 0 and math.isfinite(pure):
+        factor = pure / budget.epsilon
+    elif budget.delta <= chance_of(events):
         raise SettingError(
-            f"delta {budget.delta:g} is too small for this plan: thresholds and the noise sampler "
-            f"alone take {chance_of(events):.3g}. Give a larger delta, or list the categories in "
-            "the schema."
+            f"delta {budget.delta:g} is too small for this plan: Gaussian noise needs some, and "
+            f"thresholds alone take {chance_of(events):.3g}. Give a larger delta, or list the "
+            "categories in the schema."
         )
-    if all(isinstance(event, (Gaussian, Threshold)) for event in events):
-        mu = compose(events, relation).mu
-        factor = mu / mu_of(budget.epsilon, rest)
+    elif all(isinstance(event, (Gaussian, Threshold)) for event in events):
+        loss = compose(events, relation)
+        factor = loss.mu / mu_of(budget.epsilon, budget.delta - loss.chance)
     else:
         factor = _search(budget, events, relation)
     return Plan(tuple(Step(s.label, _scaled(s.event, factor * (1 + _MARGIN))) for s in shape))
@@ -144,9 +148,9 @@ def _search(budget: Budget, events: list[Event], relation: Relation) -> float:
         middle = (low + high) / 2
         low, high = (low, middle) if excess(middle, COARSE) <= 0 else (middle, high)
     # The fine accountant is tighter: walk down while it confirms, up while it does not.
-    best, step = high, 1e-3
+    best = high
     while excess(best, FINE) > 0:
-        best += step
-    while step > 1e-4 and excess(best - step, FINE) <= 0:
-        best -= step
+        best += _STEP
+    while excess(best - _STEP, FINE) <= 0:
+        best -= _STEP
     return math.exp(best)

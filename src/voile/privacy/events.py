@@ -14,9 +14,6 @@ from typing import Any, ClassVar, Self
 
 from voile.errors import LedgerError, PlanError, SettingError
 
-DRAWS = 65_536
-"""Default largest number of values that one release may noise (see ``Gaussian.draws``)."""
-
 
 @dataclass(frozen=True, slots=True)
 class Event:
@@ -51,16 +48,11 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Gaussian(Event):
-    """A sum over rows released with Gaussian noise: (1 / noise_multiplier)-GDP each.
-
-    ``draws`` is the most values that one of these releases may noise. It bounds the (tiny) error
-    of the sampler, which the accountant adds to delta; the mechanism refuses longer vectors.
-    """
+    """A sum over rows released with Gaussian noise: (1 / noise_multiplier)-GDP each."""
 
     kind: ClassVar[str] = "gaussian"
 
     noise_multiplier: float = 1.0
-    draws: int = DRAWS
 
     def describe(self) -> str:
         """A few words for receipts."""
@@ -75,7 +67,6 @@ class PoissonGaussian(Event):
 
     noise_multiplier: float = 1.0
     rate: float = 1.0
-    draws: int = DRAWS
 
     def __post_init__(self) -> None:
         Event.__post_init__(self)
@@ -94,7 +85,6 @@ class Laplace(Event):
     kind: ClassVar[str] = "laplace"
 
     noise_multiplier: float = 1.0
-    draws: int = DRAWS
 
     def describe(self) -> str:
         """A few words for receipts."""
@@ -126,7 +116,6 @@ class Threshold(Event):
 
     noise_multiplier: float = 1.0
     delta: float = 1e-9
-    draws: int = DRAWS
 
     def describe(self) -> str:
         """A few words for receipts."""

@@ -27,7 +27,7 @@ import numpy as np
 from dp_accounting import dp_event, privacy_accountant, rdp
 
 from voile.errors import SettingError
-from voile.privacy.accounting import chance_of, compose
+from voile.privacy.accounting import chance_of, compose, pure_epsilon
 from voile.privacy.budget import Budget, Relation
 from voile.privacy.events import (
     Event,
@@ -68,7 +68,7 @@ class Amount:
 
 
 SLACK = 0.1
-"""Share of delta set aside for ``chance``: thresholds, sampler error, domination of non-Gaussians.
+"""Share of delta set aside for ``chance``: thresholds, and domination of non-Gaussian entries.
 
 Costs about a third of a percent of mu.
 """
@@ -99,10 +99,15 @@ class Filter:
     slack: float = SLACK
 
     def __post_init__(self) -> None:
-        if not self.budget.unlimited and self.budget.delta <= 0:
+        if (
+            self.kind is not FilterKind.PURE
+            and not self.budget.unlimited
+            and self.budget.delta <= 0
+        ):
             raise SettingError(
-                "The 'delta' of a ledger's budget must be > 0, because no sampler on a computer is "
-                "exact. For pure mechanisms give Budget(epsilon, 1e-12) and filter='pure'."
+                "The 'delta' of a ledger's budget must be > 0: Gaussian noise needs one well below "
+                "one over the number of rows. For Laplace noise and selections alone use "
+                "filter='pure'."
             )
         if not 0 < self.slack < 1:
             raise SettingError(f"The 'slack' must be in (0, 1). Got {self.slack!r} instead.")
@@ -149,7 +154,7 @@ class Filter:
         chance = chance_of(events)
         match self.kind:
             case FilterKind.PURE:
-                return Amount(math.fsum(_pure_epsilon(event) for event in events), chance)
+                return Amount(math.fsum(map(pure_epsilon, events)), chance)
             case FilterKind.RENYI:
                 return Amount(self._renyi(events), chance)
             case FilterKind.GDP:
@@ -210,16 +215,6 @@ class Filter:
                 case _:
                     raise SettingError(f"no Renyi price is known for {event.kind!r}")
         return total + float(accountant.rdp[0])
-
-
-def _pure_epsilon(event: Event) -> float:
-    match event:
-        case Laplace():
-            return event.count / event.noise_multiplier
-        case Pure():
-            return event.count * event.epsilon
-        case _:
-            return math.inf
 
 
 def _renyi_limit(order: float, epsilon: float, delta: float) -> float:

@@ -28,8 +28,7 @@ _PAGE = """<!doctype html>
 <h1>{title}</h1>
 <p>About <b>{rows}</b> rows (&plusmn; {error}, two standard errors). {promise}.</p>
 {figure}
-<p class="note">Bars are noised counts, red lines two standard errors of the noise. Bins of numbers
-hold about equally many rows; their height is rows per unit.</p>
+<p class="note">Bars are noised counts of rows, red lines two standard errors of the noise.</p>
 <h2>What it cost</h2>
 {budget}
 <pre>{receipt}</pre>
@@ -85,20 +84,16 @@ def _number(column: NumberSummary) -> go.Bar:
     widths = [b - a for a, b in pairwise(edges)]
     return go.Bar(
         x=[(a + b) / 2 for a, b in pairwise(edges)],
-        y=[count / width for count, width in zip(counts, widths, strict=True)],
+        y=counts,
         width=widths,
         marker={"color": _INK, "line": {"color": "white", "width": 0.5}},
         error_y={
-            "array": [
-                2 * error / width
-                for error, width in zip(column.standard_errors, widths, strict=True)
-            ],
+            "array": [2 * error for error in column.standard_errors],
             "color": _BAND,
             "thickness": 1,
             "width": 0,
         },
-        customdata=counts,
-        hovertemplate="%{x:.4g}: %{customdata:,.0f} rows<extra></extra>",
+        hovertemplate="%{x:.4g}: %{y:,.0f} rows<extra></extra>",
     )
 
 

@@ -44,7 +44,7 @@ def summarize(
     ledger : Ledger, optional
         The data set's ledger; without one the budget stands alone.
     bins : int
-        Largest number of bins of a number, about equally full.
+        Number of bins of equal width for each number.
 
     Returns
     -------
@@ -100,7 +100,7 @@ def _column(
             found=found,
         )
     fine = find_histogram(table, name, ticket)
-    coarse = fine.equal_mass(bins)
+    coarse = fine.equal_width(bins)
     low, middle, high = fine.quantile(np.array([0.25, 0.5, 0.75])).tolist()
     return NumberSummary(
         name=name,

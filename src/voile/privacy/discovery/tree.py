@@ -109,6 +109,25 @@ class Histogram:
         cumulative = cumulative / cumulative[-1] + np.arange(len(cumulative)) * 1e-12
         return np.interp(np.asarray(share, dtype=np.float64), cumulative, self.edges)
 
+    def equal_width(self, bins: int) -> Histogram:
+        """Cut the range into ``bins`` intervals of equal width, for looking at.
+
+        ``bins`` is rounded down to a divisor of the number of cells. An interval of the tree that
+        was read as a whole is spread evenly.
+        """
+        bins = next(b for b in range(min(max(bins, 1), CELLS), 0, -1) if CELLS % b == 0)
+        cells = np.arange(bins + 1) * (CELLS // bins)
+        cumulative = np.concatenate([[0.0], np.cumsum(self.counts)])
+        part = cells / CELLS
+        return Histogram(
+            self.edges[0] * (1 - part) + self.edges[-1] * part,
+            np.diff(np.interp(cells, self.cells, cumulative)),
+            self._errors(cells),
+            self.missing,
+            cells,
+            self.node_error,
+        )
+
     def equal_mass(self, bins: int) -> Histogram:
         """Merge neighbouring intervals into about ``bins`` bins of equal mass.
 
@@ -142,12 +161,16 @@ class Histogram:
             starts.pop(join)
         return self._merged(np.asarray(starts))
 
+    def _errors(self, cells: NDArray[np.int64]) -> NDArray[np.float64]:
+        covers = [_cover(0, CELLS, int(a), int(b)) for a, b in pairwise(cells)]
+        return self.node_error * np.sqrt(np.asarray(covers, dtype=np.float64))
+
     def _merged(self, starts: NDArray[np.int64]) -> Histogram:
         cells = np.append(self.cells[starts], self.cells[-1])
         return Histogram(
             np.append(self.edges[starts], self.edges[-1]),
             np.add.reduceat(self.counts, starts),
-            self.node_error * np.sqrt([_cover(0, CELLS, a, b) for a, b in pairwise(cells)]),
+            self._errors(cells),
             self.missing,
             cells,
             self.node_error,

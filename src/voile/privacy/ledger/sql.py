@@ -12,9 +12,8 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import time
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -26,14 +25,15 @@ from voile.errors import LedgerMismatch, LedgerUnavailable, MissingExtra, VoileE
 from voile.privacy.events import Plan
 from voile.privacy.filter import Amount
 from voile.privacy.ledger.entry import Decide, Entry, EntryKind, Facts
+from voile.privacy.ledger.turn import turn
 
 T = TypeVar("T")
 
 _BUSY_SECONDS = 300
 """How long a spend waits for others to finish theirs."""
 
-_POLL_SECONDS = 0.002
-"""How often it asks. SQLite's own waiting backs off to 100 ms and starves some of many spenders."""
+_PATIENCE_SECONDS = 10
+"""How long it waits in line before it asks the database itself (SQLite)."""
 
 _LOCK = 0x766F696C65  # "voile": the advisory lock under which PostgreSQL tables are made
 
@@ -241,8 +241,10 @@ class SqlBook:
         return self._seen
 
     def _transaction(self, work: Callable[[sa.Connection], T]) -> T:
+        path = self._path
+        line = nullcontext() if path is None else turn(path.parent, _PATIENCE_SECONDS)
         try:
-            with self._engine.begin() as connection:
+            with line, self._engine.begin() as connection:
                 return work(connection)
         except VoileError:
             raise
@@ -266,31 +268,22 @@ def _sqlite(path: Path) -> sa.Engine:
         # mode=rw never makes a file. The driver's own implicit transactions are off: BEGIN
         # IMMEDIATE takes the write lock before the running total is read.
         return sqlite3.connect(
-            f"{path.as_uri()}?mode=rw", uri=True, timeout=0, isolation_level=None
+            f"{path.as_uri()}?mode=rw", uri=True, timeout=_BUSY_SECONDS, isolation_level=None
         )
 
     engine = sa.create_engine("sqlite://", creator=connect, poolclass=NullPool)
+    event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin_immediate)
     return engine
 
 
+def _prepare_sqlite(connection: Any, _record: Any) -> None:
+    # EXTRA also syncs the folder after the journal is gone, so a power cut cannot undo a commit.
+    connection.execute("PRAGMA synchronous=EXTRA")
+
+
 def _begin_immediate(connection: sa.Connection) -> None:
-    driver: Any = connection.connection.driver_connection
-    give_up = time.monotonic() + _BUSY_SECONDS
-    while True:
-        try:
-            # EXTRA also syncs the folder after the journal is gone: a power cut undoes no commit.
-            driver.execute("PRAGMA synchronous=EXTRA")
-            driver.execute("BEGIN IMMEDIATE")
-        except sqlite3.OperationalError as error:
-            busy = error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
-            if not busy or time.monotonic() > give_up:
-                raise
-            time.sleep(_POLL_SECONDS)
-        else:
-            break
-    # The commit waits for those who only read, such as a backup.
-    driver.execute(f"PRAGMA busy_timeout={_BUSY_SECONDS * 1000}")
+    connection.exec_driver_sql("BEGIN IMMEDIATE")
 
 
 def _postgres(url: str) -> sa.Engine:

@@ -50,7 +50,6 @@ def gaussian_sum(table: PrivateTable, query: Query, ticket: Ticket) -> Release:
             return _noiseless(table, query, ticket)
         case _:
             raise _wrong(event, "Gaussian")
-    _check_size(query, event)
     grid = noise.grid_for(scale)
     total = open_rows(table, ticket).total(query, grid, rate=rate)
     noised = total + noise.gaussian(query.size, scale / grid)
@@ -81,7 +80,6 @@ def laplace_sum(table: PrivateTable, query: Query, ticket: Ticket) -> Release:
             return _noiseless(table, query, ticket)
         case _:
             raise _wrong(event, "Laplace")
-    _check_size(query, event)
     grid = noise.grid_for(scale)
     total = open_rows(table, ticket).total(query, grid)
     noised = total + noise.laplace(query.size, scale / grid)
@@ -92,14 +90,6 @@ def _noiseless(table: PrivateTable, query: Query, ticket: Ticket) -> Release:
     grid = 2.0 ** (math.floor(math.log2(query.bound)) - _NOISELESS_BITS)
     total = open_rows(table, ticket).total(query, grid)
     return Release(ticket.label, total.astype(np.float64) * grid, 0.0, grid)
-
-
-def _check_size(query: Query, event: Gaussian | PoissonGaussian | Laplace) -> None:
-    if query.size > event.draws:
-        raise PlanError(
-            f"The plan announced at most {event.draws} noised values per look, the query has "
-            f"{query.size}: announce more."
-        )
 
 
 def _wrong(event: Event, wanted: str) -> PlanError:

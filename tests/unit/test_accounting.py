@@ -1,0 +1,238 @@
+"""The accountant against closed forms, dp-accounting itself and published values."""
+
+import math
+import time
+
+import dp_accounting
+import numpy as np
+import pytest
+from dp_accounting import dp_event, pld
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import norm
+
+from voile.errors import SettingError
+from voile.privacy.accounting import compose
+from voile.privacy.budget import Budget, Relation
+from voile.privacy.calibrate import (
+    calibrate,
+    gaussian_share,
+    laplace_share,
+    poisson_share,
+    selection_share,
+    threshold_share,
+)
+from voile.privacy.events import (
+    Event,
+    Gaussian,
+    Laplace,
+    Plan,
+    PoissonGaussian,
+    Pure,
+    Threshold,
+    Unprotected,
+    event_from_dict,
+)
+from voile.privacy.gaussian_dp import (
+    analytic_gaussian_scale,
+    delta_of,
+    epsilon_of,
+    mu_of,
+    mu_of_pure,
+)
+
+EVENTS = st.one_of(
+    st.builds(Gaussian, st.integers(1, 50), st.floats(0.5, 100)),
+    st.builds(Threshold, st.integers(1, 5), st.floats(0.5, 100), st.floats(1e-12, 1e-9)),
+    st.builds(Laplace, st.integers(1, 5), st.floats(1, 100)),
+    st.builds(Pure, st.integers(1, 5), st.floats(0.01, 1)),
+    st.builds(PoissonGaussian, st.integers(1, 50), st.floats(1, 20), st.floats(0.01, 0.5)),
+)
+
+
+def google(events: list[tuple[dp_event.DpEvent, int]]) -> pld.PLDAccountant:
+    accountant = pld.PLDAccountant()
+    for event, count in events:
+        accountant.compose(event, count)
+    return accountant
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 1e-5), (0.1, 1e-6), (8.0, 1e-6), (0.5, 1e-9)])
+def test_analytic_gaussian_solves_its_equation(epsilon, delta):
+    scale = analytic_gaussian_scale(epsilon, delta, 1.0)
+    a, b = 1 / (2 * scale), epsilon * scale
+    assert norm.cdf(a - b) - math.exp(epsilon) * norm.cdf(-a - b) == pytest.approx(delta, rel=1e-6)
+    assert analytic_gaussian_scale(epsilon, delta, 3.0) == pytest.approx(3 * scale)
+
+
+def test_published_value_of_the_analytic_gaussian():
+    assert analytic_gaussian_scale(1.0, 1e-5, 1.0) == pytest.approx(3.730631, rel=1e-6)
+
+
+def test_published_value_of_the_moments_accountant_example():
+    # q = 500/60000, sigma 1.3, 2,400 steps, delta 1e-5: published as eps 2 by moments, 1.47 by PLD.
+    loss = compose([PoissonGaussian(2400, 1.3, 500 / 60000)])
+    assert loss.epsilon(1e-5) == pytest.approx(1.47, abs=0.01)
+
+
+@given(st.floats(0.01, 20), st.floats(1e-12, 0.1))
+def test_mu_and_epsilon_are_inverse(epsilon, delta):
+    mu = mu_of(epsilon, delta)
+    assert float(delta_of(mu, epsilon)) <= delta
+    assert epsilon_of(mu, delta) == pytest.approx(epsilon, rel=1e-6)
+
+
+@given(st.floats(0.001, 10))
+def test_every_pure_mechanism_is_gaussian_private(epsilon):
+    mu = mu_of_pure(epsilon)
+    alpha = np.linspace(0, 1, 2001)[1:-1]
+    pure = np.maximum(1 - math.exp(epsilon) * alpha, math.exp(-epsilon) * (1 - alpha))
+    gaussian = norm.cdf(norm.ppf(1 - alpha) - mu)
+    assert np.all(gaussian <= np.maximum(pure, 0) + 1e-12)
+    smaller = norm.cdf(norm.ppf(1 - 1 / (1 + math.exp(epsilon))) - 0.99 * mu)
+    assert smaller > 1 / (1 + math.exp(epsilon))  # no smaller mu would do
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [
+        ([Gaussian(10, 5.0)], [(dp_event.GaussianDpEvent(5.0), 10)]),
+        ([Laplace(4, 10.0)], [(dp_event.LaplaceDpEvent(10.0), 4)]),
+        (
+            [Gaussian(3, 4.0), PoissonGaussian(100, 2.0, 0.05), Laplace(2, 20.0)],
+            [
+                (dp_event.GaussianDpEvent(4.0), 3),
+                (dp_event.PoissonSampledDpEvent(0.05, dp_event.GaussianDpEvent(2.0)), 100),
+                (dp_event.LaplaceDpEvent(20.0), 2),
+            ],
+        ),
+    ],
+)
+def test_compositions_agree_with_dp_accounting(ours, theirs):
+    assert compose(ours).epsilon(1e-6) == pytest.approx(google(theirs).get_epsilon(1e-6), rel=2e-3)
+
+
+def test_replacing_a_row_costs_more_than_adding_one_under_sampling():
+    events = [PoissonGaussian(200, 2.0, 0.1)]
+    add = compose(events, Relation.ADD_REMOVE).epsilon(1e-6)
+    replace = compose(events, Relation.REPLACE_ONE).epsilon(1e-6)
+    assert add < replace < 2.2 * add
+
+
+def test_threshold_adds_its_own_delta():
+    with_threshold = compose([Threshold(3, 5.0, 1e-7)])
+    without = compose([Gaussian(3, 5.0)])
+    assert with_threshold.delta(1.0) == pytest.approx(without.delta(1.0) + 3e-7, rel=1e-6)
+    assert with_threshold.epsilon(2e-7) == math.inf
+
+
+def test_a_look_without_noise_has_no_guarantee():
+    loss = compose([Gaussian(1, 100.0), Unprotected()])
+    assert loss.epsilon(0.999) == math.inf
+    assert loss.delta(50.0) == 1.0
+
+
+@given(st.lists(EVENTS, min_size=1, max_size=4))
+def test_events_survive_json(events):
+    for event in events:
+        assert event_from_dict(event.to_dict()) == event
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Gaussian(1, 0.0),
+        lambda: Gaussian(1, math.nan),
+        lambda: Gaussian(-1, 1.0),
+        lambda: Pure(1, -1.0),
+        lambda: PoissonGaussian(1, 1.0, 1.5),
+        lambda: PoissonGaussian(1, 1.0, 0.0),
+        lambda: Budget(-1, 1e-6),
+        lambda: Budget(1, 1.0),
+        lambda: Budget(math.nan, 1e-6),
+        lambda: calibrate(Budget(0, 1e-6), Plan((gaussian_share("a", 1),))),
+        lambda: calibrate(Budget(1, 1e-9), Plan((threshold_share("a", 1, delta=1e-8),))),
+    ],
+)
+def test_impossible_settings_are_refused(make):
+    with pytest.raises(SettingError):
+        make()
+
+
+@given(
+    st.floats(0.05, 16),
+    st.floats(1e-10, 1e-3),
+    st.lists(st.tuples(st.floats(0.01, 1), st.integers(1, 500)), min_size=1, max_size=5),
+)
+def test_gaussian_plans_use_the_whole_budget_and_no_more(epsilon, delta, shares):
+    shape = Plan(tuple(gaussian_share(f"s{i}", w, count=n) for i, (w, n) in enumerate(shares)))
+    plan = calibrate(Budget(epsilon, delta), shape)
+    assert compose(plan.events).epsilon(delta) <= epsilon
+    assert compose(plan.events).epsilon(delta) == pytest.approx(epsilon, rel=1e-6)
+    # Shares of mu^2 are as asked.
+    parts = [e.count / e.noise_multiplier**2 for e in plan.events]
+    weights = [w for w, _ in shares]
+    assert parts[0] / sum(parts) == pytest.approx(weights[0] / sum(weights))
+
+
+def test_mixed_plans_are_calibrated_jointly():
+    budget = Budget(1.0, 1e-6)
+    shape = Plan(
+        (
+            gaussian_share("centre", 0.1),
+            poisson_share("steps", 0.7, rate=0.05, count=200),
+            laplace_share("counts", 0.1, count=3),
+            selection_share("choice", 0.1, count=2),
+        )
+    )
+    plan = calibrate(budget, shape)
+    epsilon = compose(plan.events).epsilon(budget.delta)
+    assert epsilon <= budget.epsilon
+    assert epsilon == pytest.approx(budget.epsilon, rel=5e-3)
+
+
+def test_pure_plans_need_no_delta():
+    plan = calibrate(Budget(1.0), Plan((laplace_share("a", 1, count=3), selection_share("b", 1))))
+    assert compose(plan.events).epsilon(0.0) == pytest.approx(1.0, rel=1e-6)
+    assert compose(plan.events).epsilon(0.0) <= 1.0
+    assert compose(plan.events).delta(1.0) == 0.0
+    assert compose([Gaussian(1, 5.0)]).epsilon(0.0) == math.inf
+
+
+def test_infinite_epsilon_means_no_noise():
+    plan = calibrate(Budget(math.inf, 1e-6), Plan((gaussian_share("a", 1, count=7),)))
+    assert plan["a"] == Unprotected(7)
+
+
+def test_the_paper_setting_is_calibrated_as_dp_accounting_does_quickly_and_from_cache():
+    rate, steps, budget = 500 / 60000, 2400, Budget(2.0, 1e-5)
+    shape = Plan((poisson_share("steps", 1.0, rate=rate, count=steps),))
+    plan = calibrate(budget, shape)
+    theirs = dp_accounting.calibrate_dp_mechanism(
+        pld.PLDAccountant,
+        lambda sigma: dp_event.SelfComposedDpEvent(
+            dp_event.PoissonSampledDpEvent(rate, dp_event.GaussianDpEvent(sigma)), steps
+        ),
+        2.0,
+        1e-5,
+        dp_accounting.ExplicitBracketInterval(1.0, 1.2),
+        tol=1e-3,
+    )
+    step: Event = plan["steps"]
+    assert isinstance(step, PoissonGaussian)
+    assert step.noise_multiplier == pytest.approx(theirs, rel=0.01)
+    started = time.perf_counter()
+    assert calibrate(budget, shape) == plan
+    assert time.perf_counter() - started < 0.01
+
+
+def test_domination_by_a_gaussian_holds_everywhere():
+    loss = compose([PoissonGaussian(100, 2.0, 0.1), Laplace(1, 5.0)])
+    chance = 1e-8
+    mu = loss.gdp(chance)
+    # A finer grid than the one that proved it, offset from it.
+    points = np.linspace(0.0, 3.0, 7919)
+    curve = np.asarray(loss.other.get_delta_for_epsilon(points))
+    assert np.all(curve <= chance + (1 - chance) * delta_of(mu, points) + 1e-15)
+    # ... and it is not wasteful.
+    assert epsilon_of(mu, 1e-6) == pytest.approx(loss.epsilon(1e-6), rel=0.25)

@@ -1,0 +1,811 @@
+"""What one process can do to a ledger: overspend, copy, lose, damage, replace or misread it."""
+
+import copy
+import json
+import math
+import pickle
+import shutil
+import sqlite3
+import traceback
+from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
+
+import joblib
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import BaseEstimator, clone
+
+from voile import Budget, Ledger
+from voile.errors import (
+    BudgetExceeded,
+    LedgerError,
+    LedgerMismatch,
+    LedgerUnavailable,
+    PlanError,
+    SettingError,
+    VoileError,
+)
+from voile.privacy.accounting import compose
+from voile.privacy.budget import Relation
+from voile.privacy.calibrate import (
+    calibrate,
+    gaussian_share,
+    laplace_share,
+    poisson_share,
+    threshold_share,
+)
+from voile.privacy.events import (
+    Gaussian,
+    Laplace,
+    Plan,
+    PoissonGaussian,
+    Pure,
+    Threshold,
+    Unprotected,
+)
+from voile.privacy.filter import Amount
+from voile.privacy.ledger import EntryKind
+from voile.privacy.ledger.sql import url_of
+
+BUDGET = Budget(1, 1e-6)
+SHAPE = Plan((gaussian_share("sums", 1.0),))
+PIECE = Plan.of(sums=Gaussian(noise_multiplier=100))
+
+
+@pytest.fixture(params=["memory", "file"])
+def ledger(request, tmp_path):
+    return Ledger(BUDGET) if request.param == "memory" else Ledger(tmp_path / "l.db", BUDGET)
+
+
+def total_of(ledger):
+    history = ledger.history()
+    return history[-1].total if history else Amount()
+
+
+# --- spending and refusing
+
+
+def test_an_empty_ledger_has_its_whole_budget(ledger):
+    assert ledger.remaining() == BUDGET
+    assert ledger.spent() == Budget(0.0, 1e-6)
+    assert ledger.fraction_spent() == 0
+    assert ledger.history() == ()
+
+
+def test_a_spend_is_written_and_counted(ledger):
+    entry = ledger.spend(PIECE, "train")
+    assert ledger.history() == (entry,)
+    assert (entry.seq, entry.kind, entry.what, entry.plan) == (1, EntryKind.SPEND, "train", PIECE)
+    assert entry.total.loss >= entry.price.loss == pytest.approx(1e-4)
+    assert 0 < ledger.remaining().epsilon < 1
+    assert ledger.fraction_spent() == pytest.approx(1e-4 / ledger.filter.limit.loss)
+
+
+def test_a_refusal_changes_nothing(ledger):
+    ledger.spend(calibrate(Budget(0.7, 1e-6), SHAPE), "first")
+    history, remaining = ledger.history(), ledger.remaining()
+    with pytest.raises(BudgetExceeded, match=r"second was refused.*Nothing was spent"):
+        ledger.spend(calibrate(Budget(0.9, 1e-6), SHAPE), "second")
+    assert (ledger.history(), ledger.remaining()) == (history, remaining)
+    ledger.spend(calibrate(Budget(0.1, 1e-6), SHAPE), "third")
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        SHAPE,
+        Plan((gaussian_share("a", 0.3, count=7), threshold_share("b", 0.7, delta=5e-7))),
+        Plan((laplace_share("a", 0.5), gaussian_share("b", 0.5))),
+        Plan((poisson_share("a", 1.0, rate=0.05, count=100),)),
+    ],
+    ids=["gaussian", "threshold", "laplace", "poisson"],
+)
+def test_the_first_entry_may_use_the_whole_budget_and_nothing_follows(ledger, shape):
+    entry = ledger.spend(calibrate(BUDGET, shape), "all")
+    assert entry.alone
+    assert ledger.remaining().epsilon == 0
+    assert ledger.spent() == BUDGET
+    assert ledger.fraction_spent() == 1
+    for later in (Plan.of(a=Gaussian(noise_multiplier=1e6)), Plan.of(a=Pure(epsilon=1e-9))):
+        with pytest.raises(BudgetExceeded, match="used up"):
+            ledger.spend(later, "more")
+        with pytest.raises(BudgetExceeded, match="used up"):
+            ledger.admit(later, "more")
+    assert ledger.history() == (entry,)
+
+
+def test_more_than_the_whole_budget_is_refused_even_when_first(ledger):
+    with pytest.raises(BudgetExceeded):
+        ledger.spend(calibrate(Budget(1.001, 1e-6), SHAPE), "too much")
+    assert ledger.remaining() == BUDGET
+
+
+def test_the_whole_budget_does_not_fit_after_the_smallest_entry(ledger):
+    ledger.spend(Plan.of(a=Gaussian(noise_multiplier=1e4)), "tiny")
+    with pytest.raises(BudgetExceeded):
+        ledger.spend(calibrate(BUDGET, SHAPE), "all")
+
+
+def test_two_trainings_of_epsilon_one_fit_into_two():
+    ledger = Ledger(Budget(2, 1e-6))
+    for name in ("first", "second"):
+        ledger.spend(calibrate(Budget(1, 1e-6), SHAPE), name)
+    assert 0 < ledger.remaining().epsilon < 2
+
+
+@pytest.mark.parametrize("kind", ["gdp", "renyi"])
+def test_what_remains_can_be_spent(tmp_path, kind):
+    ledger = Ledger(tmp_path / "l.db", Budget(2, 1e-6), filter=kind)
+    ledger.spend(calibrate(Budget(1, 1e-6), SHAPE), "first")
+    ledger.spend(calibrate(ledger.remaining(), SHAPE), "rest")
+    assert ledger.remaining().epsilon < 1e-3
+    with pytest.raises(BudgetExceeded):
+        ledger.spend(calibrate(Budget(0.05, 1e-6), SHAPE), "more")
+
+
+def test_rows_without_noise_need_an_unlimited_budget(ledger):
+    plan = Plan.of(rows=Unprotected())
+    with pytest.raises(BudgetExceeded, match="no finite price"):
+        ledger.spend(plan, "look")
+    with pytest.raises(BudgetExceeded, match="no finite price"):
+        ledger.admit(plan, "look")
+    assert ledger.remaining() == BUDGET
+
+
+def test_an_unlimited_budget_admits_everything_and_promises_nothing(tmp_path):
+    ledger = Ledger(tmp_path / "l.db", Budget(math.inf))
+    ledger.spend(Plan.of(rows=Unprotected()), "look")
+    with ledger.admit(Plan.of(rows=Unprotected(count=3)), "look on") as admission:
+        admission.charge(Plan.of(rows=Unprotected()))
+        admission.charge(Plan.of(rows=Unprotected()))
+    with ledger.admit(PIECE, "with noise") as admission:
+        admission.charge(PIECE)
+    ledger.spend(Plan.of(rows=Unprotected()), "look again")
+    assert ledger.remaining().unlimited
+    assert ledger.spent().unlimited
+    assert not any(math.isnan(entry.total.loss) for entry in ledger.history())
+
+
+def test_an_impossible_budget_leaves_no_file(tmp_path):
+    with pytest.raises(SettingError, match="delta"):
+        Ledger(tmp_path / "l.db", Budget(1))
+    assert list(tmp_path.iterdir()) == []
+
+
+# --- admissions
+
+
+def test_an_admission_is_charged_and_the_rest_given_back(ledger):
+    with ledger.admit(Plan.of(a=Gaussian(count=10, noise_multiplier=50)), "explain") as admission:
+        assert total_of(ledger).loss == pytest.approx(10 / 50**2)
+        first = admission.charge(Plan.of(a=Gaussian(noise_multiplier=50)), "look 1")
+        second = admission.charge(Plan.of(a=Gaussian(noise_multiplier=100)))
+        assert total_of(ledger).loss == pytest.approx(10 / 50**2)
+    assert total_of(ledger).loss == pytest.approx(1 / 50**2 + 1 / 100**2)
+    kinds = [entry.kind for entry in ledger.history()]
+    assert kinds == [EntryKind.ADMIT, EntryKind.CHARGE, EntryKind.CHARGE, EntryKind.RELEASE]
+    parents = [entry.parent for entry in ledger.history()]
+    assert parents == [None] + [admission.entry.id] * 3
+    assert (first.what, second.what) == ("look 1", "explain")
+    assert ledger.history()[-1].price.loss == pytest.approx(9 / 50**2 - 1 / 100**2)
+
+
+def test_more_than_was_admitted_is_refused(ledger):
+    admission = ledger.admit(Plan.of(a=Gaussian(count=3, noise_multiplier=50)), "explain")
+    admission.charge(Plan.of(a=Gaussian(count=2, noise_multiplier=50)))
+    history = ledger.history()
+    with pytest.raises(BudgetExceeded, match="larger than what was set aside"):
+        admission.charge(Plan.of(a=Gaussian(count=2, noise_multiplier=50)))
+    assert ledger.history() == history
+    admission.charge(Plan.of(a=Gaussian(noise_multiplier=50)))
+
+
+@pytest.mark.parametrize("parts", [3, 7, 10, 49, 1000])
+def test_parts_that_make_up_the_whole_fit(parts):
+    ledger = Ledger(Budget(3, 1e-6))
+    one = Plan.of(a=Gaussian(noise_multiplier=50.1))
+    with ledger.admit(Plan.of(a=Gaussian(count=parts, noise_multiplier=50.1)), "x") as admission:
+        for _ in range(parts):
+            admission.charge(one)
+        with pytest.raises(BudgetExceeded):
+            admission.charge(one)
+    assert total_of(ledger).loss == pytest.approx(parts / 50.1**2)
+
+
+def test_an_admission_that_is_never_closed_has_paid_its_upper_bound(tmp_path):
+    ledger = Ledger(tmp_path / "l.db", BUDGET)
+    ledger.admit(Plan.of(a=Gaussian(noise_multiplier=10)), "crash").charge(PIECE)
+    del ledger
+    assert total_of(Ledger(tmp_path / "l.db")).loss == pytest.approx(1 / 10**2)
+
+
+def test_an_error_inside_gives_back_only_what_was_not_charged(ledger):
+    with (
+        pytest.raises(ZeroDivisionError),
+        ledger.admit(Plan.of(a=Gaussian(noise_multiplier=10)), "fails") as admission,
+    ):
+        admission.charge(PIECE)
+        _ = 1 / 0
+    assert total_of(ledger).loss == pytest.approx(1e-4)
+
+
+def test_a_closed_admission_gives_back_once_and_pays_no_more(ledger):
+    admission = ledger.admit(PIECE, "x")
+    admission.close()
+    admission.close()
+    assert len(ledger.history()) == 2
+    with pytest.raises(PlanError, match="closed"):
+        admission.charge(PIECE)
+    for clone_it in (copy.copy, copy.deepcopy, pickle.dumps):
+        with pytest.raises(LedgerError, match="belongs to the process"):
+            clone_it(admission)
+
+
+def test_open_admissions_together_stay_within_the_budget(ledger):
+    half = calibrate(Budget(0.6, 1e-6), SHAPE)
+    first = ledger.admit(half, "first")
+    second = ledger.admit(half, "second")
+    with pytest.raises(BudgetExceeded):
+        ledger.admit(half, "third")
+    first.close()
+    third = ledger.admit(half, "third")
+    with pytest.raises(BudgetExceeded):
+        ledger.spend(half, "fourth")
+    second.charge(half)
+    third.charge(half)
+    second.close()
+    third.close()
+    with pytest.raises(BudgetExceeded):
+        ledger.spend(half, "fourth")
+
+
+# --- the filters never pass their limits
+
+GAUSSIANS = st.builds(
+    Gaussian, count=st.integers(0, 5), noise_multiplier=st.floats(0.5, 200, allow_nan=False)
+)
+# Few different ones: each costs a convolution, which is remembered.
+EVENTS = st.sampled_from(
+    [
+        Gaussian(noise_multiplier=3.7),
+        Gaussian(count=3, noise_multiplier=17.3),
+        Gaussian(noise_multiplier=100),
+        Laplace(noise_multiplier=2.9),
+        Laplace(noise_multiplier=31),
+        Pure(epsilon=0.013),
+        Pure(epsilon=0.31),
+        Threshold(noise_multiplier=11, delta=1e-8),
+        Threshold(noise_multiplier=40, delta=4e-8),
+        PoissonGaussian(count=10, noise_multiplier=1.5, rate=0.01),
+        Unprotected(),
+    ]
+)
+
+
+@settings(max_examples=30)
+@given(
+    kind=st.sampled_from(["gdp", "renyi", "pure"]),
+    plans=st.lists(st.lists(EVENTS, min_size=1, max_size=1), max_size=25),
+)
+def test_no_sequence_of_spends_passes_the_limit(kind, plans):
+    ledger = Ledger(Budget(1.3, 1e-6), filter=kind)
+    limit = ledger.filter.limit
+    for number, events in enumerate(plans):
+        plan = Plan.of(**{f"e{i}": event for i, event in enumerate(events)})
+        before = ledger.history()
+        try:
+            entry = ledger.spend(plan, f"job {number}")
+        except BudgetExceeded:
+            assert ledger.history() == before
+        else:
+            assert ledger.history() == (*before, entry)
+            assert entry.price == ledger.filter.price(plan.events)
+    history = ledger.history()
+    if history and history[0].alone:
+        assert len(history) == 1
+        assert ledger.filter.fits_alone(history[0].plan.events)
+        return
+    for part in ("loss", "chance"):
+        exact = sum(Fraction(getattr(entry.price, part)) for entry in history)
+        assert exact <= Fraction(getattr(total_of(ledger), part)) <= getattr(limit, part)
+
+
+@settings(max_examples=60)
+@given(
+    events=st.lists(GAUSSIANS, max_size=60),
+    epsilon=st.floats(0.05, 8),
+    delta=st.sampled_from([1e-9, 1e-6, 1e-3]),
+)
+def test_what_a_gaussian_ledger_admits_composes_within_its_budget(events, epsilon, delta):
+    ledger = Ledger(Budget(epsilon, delta))
+    for event in events:
+        try:
+            ledger.spend(Plan.of(a=event), "job")
+        except BudgetExceeded:
+            continue
+    admitted = [event for entry in ledger.history() for event in entry.plan.events]
+    assert compose(admitted).epsilon(delta) <= epsilon
+    assert 0 <= ledger.remaining().epsilon <= epsilon
+
+
+@settings(max_examples=60)
+@given(
+    steps=st.lists(
+        st.tuples(
+            st.sampled_from(["spend", "admit", "charge", "charge", "close"]),
+            st.floats(3, 60),
+            st.integers(0, 3),
+        ),
+        max_size=60,
+    )
+)
+def test_totals_with_admissions_are_never_below_the_true_sum(steps):
+    ledger = Ledger(Budget(1.7, 1e-6))
+    spent, open_ones, used = Fraction(0), [], {}
+    for verb, noise, which in steps:
+        plan = Plan.of(a=Gaussian(noise_multiplier=noise))
+        try:
+            if verb == "spend":
+                spent += Fraction(ledger.spend(plan, "s").price.loss)
+            elif verb == "admit":
+                open_ones.append(ledger.admit(plan, "a"))
+                used[open_ones[-1].entry.id] = Fraction(0)
+            elif open_ones:
+                admission = open_ones[which % len(open_ones)]
+                if verb == "charge":
+                    charged = admission.charge(Plan.of(a=Gaussian(noise_multiplier=3 * noise)))
+                    used[admission.entry.id] += Fraction(charged.price.loss)
+                else:
+                    admission.close()
+                    open_ones.remove(admission)
+                    spent += used[admission.entry.id]
+        except BudgetExceeded:
+            pass
+        reserved = sum(Fraction(admission.entry.price.loss) for admission in open_ones)
+        total = total_of(ledger).loss
+        assert spent + reserved <= Fraction(total) <= ledger.filter.limit.loss
+        for admission in open_ones:
+            assert used[admission.entry.id] <= Fraction(admission.entry.price.loss)
+        assert total == pytest.approx(float(spent + reserved), rel=1e-9, abs=1e-12)
+
+
+# --- threads, copies, other processes
+
+
+def test_eight_threads_share_one_ledger(ledger):
+    pieces = 60
+    piece = Plan.of(
+        a=Gaussian(noise_multiplier=math.sqrt((pieces + 0.5) / ledger.filter.limit.loss))
+    )
+
+    def work(_):
+        ids = []
+        for _ in range(10):
+            try:
+                ids.append(ledger.spend(piece, "thread").id)
+            except BudgetExceeded:
+                continue
+        return ids
+
+    with ThreadPoolExecutor(8) as pool:
+        ids = [one for part in pool.map(work, range(8)) for one in part]
+    history = ledger.history()
+    assert len(ids) == len(history) == pieces
+    assert set(ids) == {entry.id for entry in history}
+    assert [entry.seq for entry in history] == list(range(1, pieces + 1))
+    assert total_of(ledger).within(ledger.filter.limit)
+
+
+def test_eight_threads_share_one_admission(ledger):
+    admission = ledger.admit(Plan.of(a=Gaussian(count=20, noise_multiplier=50)), "explain")
+
+    def work(_):
+        try:
+            admission.charge(Plan.of(a=Gaussian(noise_multiplier=50)))
+        except BudgetExceeded:
+            return 0
+        return 1
+
+    with ThreadPoolExecutor(8) as pool:
+        assert sum(pool.map(work, range(40))) == 20
+
+
+class Model(BaseEstimator):
+    def __init__(self, ledger=None):
+        self.ledger = ledger
+
+
+@pytest.mark.parametrize(
+    "duplicate",
+    [
+        copy.copy,
+        copy.deepcopy,
+        lambda one: clone(Model(one)).ledger,
+        lambda one: copy.deepcopy({"in": [one]})["in"][0],
+    ],
+    ids=["copy", "deepcopy", "clone", "nested"],
+)
+def test_copies_keep_the_same_book(ledger, duplicate):
+    other = duplicate(ledger)
+    entry = other.spend(PIECE, "by the copy")
+    assert ledger.history() == other.history() == (entry,)
+
+
+def test_a_pickle_opens_the_same_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    ledger = Ledger("l.db", BUDGET, dataset="ward 7")
+    text = pickle.dumps(ledger)
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    other = pickle.loads(text)
+    entry = other.spend(PIECE, "by the copy")
+    assert ledger.history() == (entry,)
+    assert (other.dataset, other.budget) == ("ward 7", BUDGET)
+
+
+def test_a_pickle_of_a_ledger_that_is_gone_makes_no_new_one(tmp_path):
+    text = pickle.dumps(Ledger(tmp_path / "l.db", BUDGET))
+    (tmp_path / "l.db").unlink()
+    with pytest.raises(LedgerMismatch, match="no ledger there"):
+        pickle.loads(text)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_ledger_in_memory_is_not_pickled():
+    with pytest.raises(LedgerError, match="Give the ledger a file"):
+        pickle.dumps(Ledger(BUDGET))
+
+
+def spend_in_worker(ledger, number):
+    return ledger.spend(PIECE, f"job {number}").id
+
+
+def test_joblib_workers_record_everything_in_a_file(tmp_path):
+    ledger = Ledger(tmp_path / "l.db", BUDGET)
+    ids = joblib.Parallel(n_jobs=2, backend="loky")(
+        joblib.delayed(spend_in_worker)(ledger, number) for number in range(12)
+    )
+    assert sorted(ids) == sorted(entry.id for entry in ledger.history())
+    assert len(set(ids)) == 12
+
+
+def test_joblib_workers_refuse_a_ledger_in_memory():
+    ledger = Ledger(BUDGET)
+    with pytest.raises(Exception, match="pickle") as caught:
+        joblib.Parallel(n_jobs=2, backend="loky")(
+            joblib.delayed(spend_in_worker)(ledger, number) for number in range(2)
+        )
+    shown = "".join(traceback.format_exception(caught.value))
+    assert "Give the ledger a file: Ledger('ledger.db', budget)" in shown
+    assert ledger.history() == ()
+
+
+# --- opening again
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"budget": Budget(1.1, 1e-6)}, "budget"),
+        ({"budget": Budget(1, 1e-5)}, "budget"),
+        ({"budget": Budget(math.inf)}, "budget"),
+        ({"relation": "replace_one"}, "relation"),
+        ({"filter": "renyi"}, "filter"),
+        ({"slack": 0.2}, "slack"),
+        ({"dataset": "another"}, "data set"),
+    ],
+)
+def test_other_facts_are_refused(tmp_path, change, message):
+    path = tmp_path / "l.db"
+    entry = Ledger(path, BUDGET, dataset="mine").spend(PIECE, "x")
+    with pytest.raises(LedgerMismatch, match=message):
+        Ledger(path, **change)
+    assert Ledger(path).history() == (entry,)
+
+
+def test_the_same_facts_are_welcome(tmp_path):
+    path = tmp_path / "l.db"
+    facts = {"dataset": "mine", "relation": "replace_one", "filter": "renyi", "slack": 0.3}
+    entry = Ledger(path, BUDGET, **facts).spend(PIECE, "x")
+    for again in (
+        Ledger(path),
+        Ledger(path, BUDGET),
+        Ledger(str(path), Budget(1.0, 1e-6), **facts),
+        Ledger(f"sqlite:///{path}"),
+    ):
+        assert again.history() == (entry,)
+        assert again.relation is Relation.REPLACE_ONE
+        assert again.filter.slack == 0.3
+
+
+def test_a_missing_ledger_needs_a_budget_and_leaves_no_file(tmp_path):
+    with pytest.raises(LedgerMismatch, match="needs a budget"):
+        Ledger(tmp_path / "l.db")
+    assert list(tmp_path.iterdir()) == []
+
+
+def rewrite(path, *statements):
+    """Change a file as someone with another program could, triggers removed."""
+    connection = sqlite3.connect(path)
+    for (trigger,) in connection.execute(
+        "SELECT name FROM sqlite_master WHERE type = 'trigger'"
+    ).fetchall():
+        connection.execute(f"DROP TRIGGER {trigger}")
+    for statement in statements:
+        connection.execute(statement)
+    connection.commit()
+    connection.close()
+
+
+@pytest.mark.parametrize(
+    ("statement", "message"),
+    [
+        (
+            "UPDATE voile_ledger SET facts = replace(facts, '\"format\": 1', '\"format\": 2')",
+            "format 2",
+        ),
+        (
+            "UPDATE voile_ledger SET facts = replace(facts, '\"format\": 1', '\"form\": 1')",
+            "damaged",
+        ),
+        ("UPDATE voile_ledger SET facts = replace(facts, 'gdp', 'hope')", "damaged"),
+        ("UPDATE voile_ledger SET facts = replace(facts, '1e-06', 'much')", "damaged"),
+        ("UPDATE voile_ledger SET facts = 'x'", "damaged"),
+        ("DROP TABLE voile_entry", "damaged"),
+        ("DROP TABLE voile_ledger", "damaged"),
+    ],
+)
+def test_a_newer_or_damaged_description_is_refused(tmp_path, statement, message):
+    path = tmp_path / "l.db"
+    Ledger(path, BUDGET).spend(PIECE, "x")
+    rewrite(path, statement)
+    with pytest.raises(LedgerMismatch, match=message):
+        Ledger(path, BUDGET)
+    with pytest.raises(LedgerMismatch, match=message):
+        Ledger(path, BUDGET, dataset="another name")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "plan = 'x'",
+        'plan = \'[{"label": "a"}]\'',
+        "plan = replace(plan, 'gaussian', 'gauss')",
+        "plan = replace(plan, '100', '-100')",
+        "total_loss = 'little'",
+        "kind = 'gift'",
+    ],
+)
+def test_a_damaged_entry_stops_all_spending(tmp_path, change):
+    path = tmp_path / "l.db"
+    ledger = Ledger(path, BUDGET)
+    ledger.spend(PIECE, "x")
+    rewrite(path, f"UPDATE voile_entry SET {change}")
+    for again in (ledger, Ledger(path)):
+        with pytest.raises(LedgerError):
+            again.spend(PIECE, "y")
+        with pytest.raises(LedgerError):
+            again.history()
+
+
+def test_a_total_that_is_no_number_admits_nothing(tmp_path):
+    path = tmp_path / "l.db"
+    Ledger(path, BUDGET).spend(PIECE, "x")
+    rewrite(path, "UPDATE voile_entry SET total_loss = 'nan'")
+    with pytest.raises(VoileError):
+        Ledger(path).spend(PIECE, "y")
+
+
+# --- append-only
+
+CHANGES = [
+    "UPDATE voile_entry SET total_loss = '0.0'",
+    "UPDATE voile_entry SET seq = seq + 1",
+    "DELETE FROM voile_entry",
+    "DELETE FROM voile_entry WHERE seq = 2",
+    "UPDATE voile_ledger SET facts = '{}'",
+    "DELETE FROM voile_ledger",
+    "INSERT OR REPLACE INTO voile_entry SELECT dataset, seq, id, at, who, what, kind, plan, "
+    "price_loss, price_chance, '0.0', '0.0', alone, parent FROM voile_entry WHERE seq = 2",
+    "REPLACE INTO voile_entry SELECT dataset, 1000, id, at, who, what, kind, plan, "
+    "price_loss, price_chance, '0.0', '0.0', alone, parent FROM voile_entry WHERE seq = 2",
+    "REPLACE INTO voile_ledger SELECT dataset, '{}' FROM voile_ledger",
+]
+
+
+@pytest.mark.parametrize("statement", CHANGES)
+def test_a_file_is_append_only(tmp_path, statement):
+    ledger = Ledger(tmp_path / "l.db", BUDGET)
+    for _ in range(3):
+        ledger.spend(PIECE, "x")
+    history = ledger.history()
+    connection = sqlite3.connect(tmp_path / "l.db")
+    with pytest.raises(sqlite3.IntegrityError, match="append-only"):
+        connection.execute(statement)
+    connection.close()
+    assert ledger.history() == history
+
+
+# --- the file is gone
+
+
+def use(ledger):
+    yield lambda: ledger.spend(PIECE, "y")
+    yield lambda: ledger.admit(PIECE, "y")
+    yield ledger.remaining
+    yield ledger.history
+
+
+def test_a_deleted_file_is_not_made_again(tmp_path):
+    path = tmp_path / "l.db"
+    ledger = Ledger(path, BUDGET)
+    ledger.spend(PIECE, "x")
+    path.unlink()
+    for action in use(ledger):
+        with pytest.raises(LedgerUnavailable, match=r"l\.db does not answer \(the file is gone\)"):
+            action()
+    assert list(tmp_path.iterdir()) == []
+    assert "LedgerUnavailable" in repr(ledger)
+
+
+def test_a_deleted_folder_is_not_made_again(tmp_path):
+    folder = tmp_path / "here"
+    folder.mkdir()
+    ledger = Ledger(folder / "l.db", BUDGET)
+    shutil.rmtree(folder)
+    for action in use(ledger):
+        with pytest.raises(LedgerUnavailable, match=r"Check the path"):
+            action()
+    assert not folder.exists()
+    with pytest.raises(LedgerUnavailable, match=r"Check the path"):
+        Ledger(folder / "l.db", BUDGET)
+
+
+@pytest.mark.parametrize("content", [b"", b"garbage" * 1000, b"SQLite format 3\0" + b"\0" * 5000])
+def test_a_file_replaced_by_garbage_is_refused(tmp_path, content):
+    path = tmp_path / "l.db"
+    ledger = Ledger(path, BUDGET)
+    ledger.spend(PIECE, "x")
+    path.write_bytes(content)
+    for action in use(ledger):
+        with pytest.raises(LedgerUnavailable, match="does not answer"):
+            action()
+    assert path.read_bytes() == content
+    if content:
+        with pytest.raises(LedgerUnavailable, match="does not answer"):
+            Ledger(path, BUDGET)
+
+
+@pytest.mark.parametrize("keep", [100, 3000, 4096, 0.5])
+def test_a_truncated_file_is_refused(tmp_path, keep):
+    path = tmp_path / "l.db"
+    ledger = Ledger(path, BUDGET)
+    for _ in range(20):
+        ledger.spend(PIECE, "x")
+    whole = path.read_bytes()
+    path.write_bytes(whole[: int(keep if keep > 1 else keep * len(whole))])
+    with pytest.raises((LedgerUnavailable, LedgerMismatch)):
+        ledger.spend(PIECE, "y")
+    with pytest.raises((LedgerUnavailable, LedgerMismatch)):
+        Ledger(path, BUDGET).spend(PIECE, "y")
+    path.write_bytes(whole)
+    assert len(ledger.history()) == 20
+    ledger.spend(PIECE, "y")
+
+
+def test_a_folder_in_place_of_the_file_is_refused(tmp_path):
+    (tmp_path / "l.db").mkdir()
+    with pytest.raises(LedgerUnavailable):
+        Ledger(tmp_path / "l.db", BUDGET)
+
+
+def test_an_empty_file_may_become_a_ledger(tmp_path):
+    path = tmp_path / "l.db"
+    path.touch()
+    with pytest.raises(LedgerMismatch, match="needs a budget"):
+        Ledger(path)
+    assert path.read_bytes() == b""
+    Ledger(path, BUDGET).spend(PIECE, "x")
+    assert len(Ledger(path).history()) == 1
+
+
+def test_another_ledger_in_its_place_is_noticed(tmp_path):
+    path = tmp_path / "l.db"
+    ledger = Ledger(path, BUDGET)
+    ledger.spend(PIECE, "x")
+    path.unlink()
+    other = Ledger(path, BUDGET)
+    with pytest.raises(LedgerMismatch, match=r"no longer holds entry 1"):
+        ledger.spend(PIECE, "y")
+    for _ in range(3):
+        other.spend(PIECE, "z")
+    with pytest.raises(LedgerMismatch, match=r"no longer holds entry 1"):
+        ledger.spend(PIECE, "y")
+    assert len(other.history()) == 3
+
+
+def test_an_old_copy_in_its_place_is_noticed(tmp_path):
+    path = tmp_path / "l.db"
+    ledger = Ledger(path, BUDGET)
+    ledger.spend(PIECE, "x")
+    old = path.read_bytes()
+    ledger.spend(PIECE, "y")
+    new = path.read_bytes()
+    path.write_bytes(old)
+    with pytest.raises(LedgerMismatch, match=r"an old copy was restored"):
+        ledger.spend(PIECE, "z")
+    with pytest.raises(LedgerMismatch):
+        ledger.remaining()
+    path.write_bytes(new)
+    assert ledger.spend(PIECE, "z").seq == 3
+
+
+def test_a_plain_copy_of_the_file_forgets_nothing(tmp_path):
+    ledger = Ledger(tmp_path / "l.db", BUDGET)
+    for _ in range(5):
+        ledger.spend(PIECE, "x")
+    assert [one.name for one in tmp_path.iterdir()] == ["l.db"]
+    shutil.copy(tmp_path / "l.db", tmp_path / "copy.db")
+    assert Ledger(tmp_path / "copy.db").history() == ledger.history()
+
+
+@pytest.mark.parametrize("name", ["a?b.db", "a#b.db", "a%20b.db", "a b.db", "é%3Fmode=memory.db"])
+def test_any_file_name_is_the_file_that_is_used(tmp_path, name):
+    Ledger(tmp_path / name, BUDGET).spend(PIECE, "x")
+    assert [one.name for one in tmp_path.iterdir()] == [name]
+    ledger = pickle.loads(pickle.dumps(Ledger(str(tmp_path / name))))
+    assert len(ledger.history()) == 1
+
+
+# --- urls and export
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "mysql://me:s3cret@host/db",
+        "postgresql://me:s3cret@host:port/db",
+        "postgresql://me:s3cret/@host:x/db",
+        "nonsense://me:s3cret",
+        "postgresql://me:s3cret@127.0.0.1:1/db",
+        "postgresql://127.0.0.1:1/db?user=me&password=s3cret",
+    ],
+)
+def test_no_message_shows_a_password(url):
+    with pytest.raises((LedgerMismatch, LedgerUnavailable)) as caught:
+        Ledger(url, BUDGET)
+    assert "s3cret" not in str(caught.value)
+    assert "s3cret" not in repr(caught.value)
+
+
+def test_urls_of_paths_are_absolute(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert url_of("l.db") == url_of("sqlite:///l.db") == f"sqlite:///{tmp_path.resolve()}/l.db"
+    assert url_of("postgres://h/d") == url_of("postgresql://h/d") == "postgresql+psycopg://h/d"
+
+
+def test_the_export_holds_every_entry(ledger):
+    ledger.spend(calibrate(Budget(0.3, 1e-6), Plan((laplace_share("a", 1.0),))), "laplace")
+    with ledger.admit(Plan.of(a=Gaussian(count=2, noise_multiplier=50)), "explain") as admission:
+        admission.charge(PIECE)
+    ledger.spend(Plan.of(a=Threshold(noise_multiplier=70, delta=1e-9), b=Pure(epsilon=1e-3)), "é\n")
+    data = json.loads(ledger.to_json())
+    assert data == ledger.to_dict()
+    assert data["entries"] == [entry.to_dict() for entry in ledger.history()]
+    assert len(data["entries"]) == 5
+    assert data["budget"] == {"epsilon": 1, "delta": 1e-6}
+    assert data["remaining"] == ledger.remaining().epsilon
+    assert [Plan.from_dict(one["plan"]) for one in data["entries"]] == [
+        entry.plan for entry in ledger.history()
+    ]
+
+
+def test_a_file_gives_back_every_bit(tmp_path):
+    memory, file = Ledger(BUDGET), Ledger(tmp_path / "l.db", BUDGET)
+    for noise in (math.pi * 20, 1e3 / 3, 77.7):
+        plan = Plan.of(a=Gaussian(noise_multiplier=noise), b=Pure(epsilon=noise / 1e5))
+        memory.spend(plan, "x")
+        file.spend(plan, "x")
+    for one, other in zip(memory.history(), file.history(), strict=True):
+        assert (one.plan, one.price, one.total) == (other.plan, other.price, other.total)
