@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from voile.errors import SettingError
-from voile.privacy import noise, noise_kernels
+from voile.privacy import noise, noise_kernels, noise_shapes
 
 SCALES = [1.0, 1.37, 20.3, 2.0**20, 2.0**30, 1.234567 * 2**30, 2.0**31 - 129.7, 1.9 * 2**39]
 SIZE = 1_000_000
@@ -156,8 +156,8 @@ class NoMoreBits:
 
 def kernel_step(shape, scale, first, second):
     """Let the kernel look at one proposal: 'undecided', None (rejected) or the value."""
-    table = noise._table(shape)
-    setting = noise._settings(shape, scale)
+    table = noise_shapes.table_of(shape)
+    setting = noise_shapes.settings_of(shape, scale)
     out = np.zeros(1, dtype=np.int64)
     words = np.array([first, second], dtype=np.uint64)
     _, filled, undecided = noise_kernels.draw(
@@ -175,13 +175,13 @@ def check_step(shape, scale, first, second):
         return 1
     exact = Fraction(scale)
     for fill in (0, 1):
-        assert noise._decide(shape, exact, first, second, NoMoreBits(fill)) == answer
+        assert noise_shapes.decide(shape, exact, first, second, NoMoreBits(fill)) == answer
     return 0
 
 
 # No deadline: the first example may compile a kernel.
 MANY = settings(deadline=None, database=None, max_examples=200)
-SHAPES = st.sampled_from([noise._GAUSSIAN, noise._LAPLACE])
+SHAPES = st.sampled_from([noise_shapes.GAUSSIAN, noise_shapes.LAPLACE])
 
 
 def spread(size):
@@ -206,7 +206,7 @@ def test_kernel_agrees_with_exact_decisions_anywhere(shape, scale, first, second
 @MANY
 @given(SHAPES, SCALE, WORD, WORD, st.integers(-3, 3))
 def test_kernel_agrees_next_to_a_block_boundary(shape, scale, second, block, nudge):
-    thresholds = noise._table(shape).thresholds
+    thresholds = noise_shapes.table_of(shape).thresholds
     choice = int(thresholds[block % thresholds.size]) + nudge
     first = min(max(choice, 0), 2**32 - 1) << 32
     undecided = check_step(shape, scale, first, second)
@@ -218,7 +218,10 @@ def test_kernel_agrees_next_to_a_block_boundary(shape, scale, second, block, nud
 @given(SHAPES, SCALE, WORD, WORD, st.integers(-3, 3))
 def test_kernel_agrees_next_to_the_acceptance_bound(shape, scale, first, second, nudge):
     choice = first >> 32
-    block = int(np.searchsorted(noise._table(shape).thresholds, np.uint64(choice), "right")) - 1
+    block = (
+        int(np.searchsorted(noise_shapes.table_of(shape).thresholds, np.uint64(choice), "right"))
+        - 1
+    )
     place = Fraction(second % 2**53, 2**53)
     linear = shape.constant + 2 * shape.quadratic * block
     chance = math.exp(-float(place * (linear + shape.quadratic * place) / 512))
@@ -229,7 +232,7 @@ def test_kernel_agrees_next_to_the_acceptance_bound(shape, scale, first, second,
 @MANY
 @given(SHAPES, SCALE, st.integers(0, 60), WORD, st.integers(-2, 2))
 def test_kernel_agrees_next_to_a_rounding_boundary(shape, scale, block, target, nudge):
-    thresholds = noise._table(shape).thresholds
+    thresholds = noise_shapes.table_of(shape).thresholds
     first = (int(thresholds[block]) + int(thresholds[block + 1])) // 2 << 32
     exact = Fraction(scale) / 16
     start = exact * block
@@ -240,11 +243,11 @@ def test_kernel_agrees_next_to_a_rounding_boundary(shape, scale, block, target, 
         check_step(shape, scale, first, place)
 
 
-@pytest.mark.parametrize("shape", [noise._GAUSSIAN, noise._LAPLACE])
+@pytest.mark.parametrize("shape", [noise_shapes.GAUSSIAN, noise_shapes.LAPLACE])
 def test_kernel_rarely_hands_a_proposal_back(shape):
     with noise.fixed_noise(9):
         words = noise._Stream().words(2**15)
-    table, setting = noise._table(shape), noise._settings(shape, 2.0**30)
+    table, setting = noise_shapes.table_of(shape), noise_shapes.settings_of(shape, 2.0**30)
     out = np.empty(2**15, dtype=np.int64)
     position, filled, undecided = noise_kernels.draw(
         words, 0, out, 0, table.thresholds, table.guide, *setting
@@ -259,7 +262,7 @@ def test_kernel_rarely_hands_a_proposal_back(shape):
 @MANY
 @given(st.integers(0, 2**80), st.integers(60, 120), st.sampled_from([64, 100, 128, 256]))
 def test_exponential_bounds_enclose_the_exponential(numerator, shift, precision):
-    low, high = noise._exp_bounds(numerator, shift, precision)
+    low, high = noise_shapes.exp_bounds(numerator, shift, precision)
     with localcontext() as context:
         context.prec = 120
         exponent = Decimal(numerator) / Decimal(2) ** shift
@@ -279,7 +282,7 @@ def test_kernel_exponential_keeps_its_error_bound(t):
         assert abs(Decimal(noise_kernels.exp_minus(t)) - true) < Decimal(2) ** -45
 
 
-@pytest.mark.parametrize("shape", [noise._GAUSSIAN, noise._LAPLACE])
+@pytest.mark.parametrize("shape", [noise_shapes.GAUSSIAN, noise_shapes.LAPLACE])
 def test_cumulative_probabilities(shape):
     blocks = range(120)
     with localcontext() as context:
@@ -289,21 +292,24 @@ def test_cumulative_probabilities(shape):
         ]
         total = sum(weights)
         for precision in (64, 128):
-            lows, highs = noise._cumulative(shape, precision)
+            lows, highs = noise_shapes._cumulative(shape, precision)
             for m in blocks:
                 true = sum(weights[:m], Decimal(0)) / total * Decimal(2) ** precision
                 assert lows[m] <= true <= highs[m]
                 assert highs[m] - lows[m] <= 2
 
 
-@pytest.mark.parametrize("shape", [noise._GAUSSIAN, noise._LAPLACE])
+@pytest.mark.parametrize("shape", [noise_shapes.GAUSSIAN, noise_shapes.LAPLACE])
 def test_a_tie_of_the_choice_is_broken_with_the_right_chance(shape):
-    lows, _ = noise._cumulative(shape, 64)
+    lows, _ = noise_shapes._cumulative(shape, 64)
     tie = lows[5] >> 32
     below = (lows[5] - (tie << 32)) / 2**32
     with noise.fixed_noise(10):
         stream = noise._Stream()
-        blocks = [noise._choose_block(shape, noise._Lazy(tie, 32), stream) for _ in range(2000)]
+        blocks = [
+            noise_shapes._choose_block(shape, noise_shapes._Lazy(tie, 32), stream)
+            for _ in range(2000)
+        ]
     assert set(blocks) <= {4, 5}
     assert stats.binomtest(blocks.count(4), len(blocks), below).pvalue > SURPRISE
 
@@ -373,7 +379,7 @@ def test_exact_decisions_hold_however_long_the_ties(shape, scale, block, tapes, 
 
     remaining = [choice, accept, place]
 
-    class Taped(noise._Lazy):
+    class Taped(noise_shapes._Lazy):
         def __init__(self, value, width):
             self.tape = remaining.pop(0)
             super().__init__(value, width)
@@ -386,16 +392,16 @@ def test_exact_decisions_hold_however_long_the_ties(shape, scale, block, tapes, 
     first = choice >> (TAPE - 32) << 32 | accept >> (TAPE - 32)
     second = negative << 63 | place >> (TAPE - 53)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(noise, "_Lazy", Taped)
-        assert noise._decide(shape, Fraction(scale), first, second, None) == expected
+        patch.setattr(noise_shapes, "_Lazy", Taped)
+        assert noise_shapes.decide(shape, Fraction(scale), first, second, None) == expected
     answer = kernel_step(shape, scale, first, second)
     assert answer in ("undecided", expected)
 
 
-@pytest.mark.parametrize("shape", [noise._GAUSSIAN, noise._LAPLACE])
+@pytest.mark.parametrize("shape", [noise_shapes.GAUSSIAN, noise_shapes.LAPLACE])
 def test_the_far_tail_is_reached(shape):
-    last = noise._Lazy(2**32 - 1, 32)
-    block = noise._choose_block(shape, last, NoMoreBits(0))
+    last = noise_shapes._Lazy(2**32 - 1, 32)
+    block = noise_shapes._choose_block(shape, last, NoMoreBits(0))
     # All further bits one: the choice is within 2**-64 of 1, and more precision is asked for.
 
     class OnesThenZeros:
@@ -406,14 +412,15 @@ def test_the_far_tail_is_reached(shape):
             self.left -= ones
             return ((1 << ones) - 1) << (count - ones)
 
-    further = noise._choose_block(shape, noise._Lazy(2**32 - 1, 32), OnesThenZeros())
-    lows, highs = noise._cumulative(shape, 128)
+    further = noise_shapes._choose_block(shape, noise_shapes._Lazy(2**32 - 1, 32), OnesThenZeros())
+    lows, highs = noise_shapes._cumulative(shape, 128)
     assert block < further
     assert highs[further] <= (2**64 - 1) << 64 < lows[further + 1]
 
 
 @pytest.mark.parametrize(
-    ("shape", "chance"), [(noise._GAUSSIAN, normal_cell_p), (noise._LAPLACE, laplace_cell_p)]
+    ("shape", "chance"),
+    [(noise_shapes.GAUSSIAN, normal_cell_p), (noise_shapes.LAPLACE, laplace_cell_p)],
 )
 def test_exact_decisions_alone_follow_the_law(shape, chance):
     scale = 5.5
@@ -421,7 +428,7 @@ def test_exact_decisions_alone_follow_the_law(shape, chance):
         stream = noise._Stream()
         words = stream.words(20_000).tolist()
         values = [
-            noise._decide(shape, Fraction(scale), first, second, stream)
+            noise_shapes.decide(shape, Fraction(scale), first, second, stream)
             for first, second in zip(words[::2], words[1::2], strict=True)
         ]
     kept = np.array([value for value in values if value is not None])
@@ -638,7 +645,3 @@ def test_sizes_and_scales(draw):
     for scale in (0.0, -1.0, 0.99, 2.0**40, math.inf, math.nan):
         with pytest.raises(SettingError, match="grid_for"):
             draw(1, scale)
-
-
-def test_no_error_to_account_for():
-    assert noise.SAMPLER_DELTA_PER_DRAW == 0.0

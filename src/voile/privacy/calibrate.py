@@ -17,8 +17,10 @@ import math
 from dataclasses import replace
 from functools import lru_cache
 
+from scipy.optimize import brentq
+
 from voile.errors import SettingError
-from voile.privacy.accounting import COARSE, FINE, chance_of, compose, pure_epsilon
+from voile.privacy.accounting import chance_of, compose, mu_squared, pure_epsilon
 from voile.privacy.budget import Budget, Relation
 from voile.privacy.events import (
     Event,
@@ -131,26 +133,24 @@ def _search(budget: Budget, events: list[Event], relation: Relation) -> float:
     the fine one, and only confirmed factors are returned.
     """
 
-    def excess(log_factor: float, interval: float) -> float:
+    def excess(log_factor: float, *, coarse: bool = False) -> float:
         scaled = [_scaled(event, math.exp(log_factor)) for event in events]
-        return compose(scaled, relation, interval=interval).epsilon(budget.delta) - budget.epsilon
+        return compose(scaled, relation, coarse=coarse).epsilon(budget.delta) - budget.epsilon
 
-    # Start where the central limit theorem would put it, then bracket.
-    high = math.log(1 / mu_of(budget.epsilon, budget.delta) + 0.1)
-    while excess(high, COARSE) > 0:
-        high += 0.7
-    low = high - 0.7
-    while excess(low, COARSE) <= 0:
-        high, low = low, low - 0.7
-    for _ in range(24):
-        if high - low < 1e-4:
-            break
-        middle = (low + high) / 2
-        low, high = (low, middle) if excess(middle, COARSE) <= 0 else (middle, high)
+    def beyond_limit_theorem(log_factor: float) -> float:
+        scaled = [_scaled(event, math.exp(log_factor)) for event in events]
+        return math.fsum(map(mu_squared, scaled)) - mu_of(budget.epsilon, budget.delta) ** 2
+
+    # Start where the central limit theorem would put it, and widen until it is bracketed.
+    low = high = float(brentq(beyond_limit_theorem, -30.0, 30.0, xtol=0.01))
+    while excess(high, coarse=True) > 0:
+        low, high = high, high + 0.1
+    while low == high or excess(low, coarse=True) <= 0:
+        high, low = low, low - 0.1
+    best = float(brentq(lambda x: excess(x, coarse=True), low, high, xtol=_STEP / 2))
     # The fine accountant is tighter: walk down while it confirms, up while it does not.
-    best = high
-    while excess(best, FINE) > 0:
+    while excess(best) > 0:
         best += _STEP
-    while excess(best - _STEP, FINE) <= 0:
+    while excess(best - _STEP) <= 0:
         best -= _STEP
     return math.exp(best)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from typing import TYPE_CHECKING, NoReturn
 
@@ -31,6 +32,7 @@ class Ticket:
 
     def tear(self, token: object) -> None:
         """Use the ticket up; called by the vault alone."""
+        self.grant._check_process()
         with self.grant._lock:
             if self._used:
                 raise PlanError(
@@ -62,9 +64,11 @@ class Grant:
         self._openings = dict.fromkeys((step.label for step in plan), 0)
         self._noise: set[noise.NoiseSource] = set()
         self._lock = threading.Lock()
+        self._process = os.getpid()
 
     def take(self, label: str) -> Ticket:
         """One look of the step ``label``; refuses more than the plan announced."""
+        self._check_process()
         event = self.plan[label]
         with self._lock:
             if self._taken[label] >= event.count:
@@ -74,6 +78,13 @@ class Grant:
                 )
             self._taken[label] += 1
         return Ticket(self, label, event)
+
+    def _check_process(self) -> None:
+        if os.getpid() != self._process:
+            raise PlanError(
+                "A grant belongs to the process that paid for it: reserve another plan in the "
+                "forked process."
+            )
 
     @property
     def openings(self) -> dict[str, int]:
@@ -105,4 +116,6 @@ def reserve(table: PrivateTable, ledger: Ledger, plan: Plan, what: str) -> Grant
 
 def charge(table: PrivateTable, ledger: Ledger, admission: Admission, plan: Plan) -> Grant:
     """The same out of an admission, for jobs whose next look depends on the last."""
+    if ledger.relation is not admission._ledger.relation:
+        raise PlanError("The admission comes from a ledger of another relation: give that ledger.")
     return Grant(plan, admission.charge(plan), ledger.relation, table.token)

@@ -17,16 +17,13 @@ import itertools
 import math
 import operator
 import os
-from bisect import bisect_right
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
-from functools import lru_cache
 from numbers import Rational
-from typing import NamedTuple, SupportsIndex
+from typing import SupportsIndex
 
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher
@@ -35,10 +32,10 @@ from numpy.typing import NDArray
 
 from voile.errors import SettingError
 from voile.privacy import noise_kernels as kernels
+from voile.privacy.noise_shapes import GAUSSIAN, LAPLACE, Shape, decide, settings_of, table_of
 
 __all__ = [
     "GRID_BITS",
-    "SAMPLER_DELTA_PER_DRAW",
     "NoiseSource",
     "bernoulli",
     "current_source",
@@ -53,13 +50,6 @@ __all__ = [
 
 GRID_BITS = 30
 """The noise scale is at least 2**30 steps of the grid, so rounding costs no accuracy."""
-
-SAMPLER_DELTA_PER_DRAW = 0.0
-"""Total variation between one draw and its stated distribution, given uniform random bits.
-
-Zero at every scale: `gaussian` is a rounded continuous normal, `laplace` a discrete Laplace, both
-sampled exactly (docs/proofs/noise.md, theorems 1 to 3).
-"""
 
 _LARGEST_SCALE = 2.0**40
 
@@ -166,193 +156,7 @@ class _Stream:
                 return candidate
 
 
-# --- the two shapes of noise --------------------------------------------------------------------
-
-# A standard variable is +-x/16 with x > 0 of density proportional to exp(-g(x)), where
-# g(x) = x (constant + quadratic x) / 512. Blocks are [m, m + 1).
-_BLOCK_BITS = 4
-_UNIT_BITS = 9
-
-
-@dataclass(frozen=True)
-class _Shape:
-    """A density on the half line, and how a draw is rounded to the integers."""
-
-    constant: int
-    quadratic: int
-    to_nearest: bool  # round the signed variable; else truncate, and count zero once
-
-
-_GAUSSIAN = _Shape(constant=0, quadratic=1, to_nearest=True)
-_LAPLACE = _Shape(constant=32, quadratic=0, to_nearest=False)
-
-
-def _exp_bounds(numerator: int, shift: int, precision: int) -> tuple[int, int]:
-    """Enclose exp(-numerator / 2**shift) * 2**precision between two integers."""
-    halvings = max(0, numerator.bit_length() - shift)
-    shift += halvings
-    guard = halvings + 16
-    working = precision + guard
-    total, term, count = 0, 1 << working, 0
-    while term:
-        total += -term if count % 2 else term
-        count += 1
-        term = (term * numerator >> shift) // count
-    # Every term is at most 2 units too small, and the rest of the series is at most 2.
-    low = max(0, total - 2 * count - 2)
-    high = total + 2 * count + 2
-    for _ in range(halvings):
-        low = low * low >> working
-        high = (high * high >> working) + 1
-    return low >> guard, (high >> guard) + 1
-
-
-@lru_cache(maxsize=16)
-def _cumulative(shape: _Shape, precision: int) -> tuple[list[int], list[int]]:
-    """Enclose the probability (times 2**precision) that the block is below m, for each m.
-
-    The lists end where less than about 2**-precision is left.
-    """
-    lows, highs = [0], [0]
-    block = 0
-    while True:
-        exponent = block * (shape.constant + shape.quadratic * block)
-        low, high = _exp_bounds(exponent, _UNIT_BITS, precision + 16)
-        if exponent > 355 * (precision + 8):  # 512 ln 2 < 355
-            break
-        lows.append(lows[-1] + low)
-        highs.append(highs[-1] + high)
-        block += 1
-    # From here on the weights fall at least by exp(-1/16) a block, and 1 / (1 - exp(-1/16)) < 17.
-    total_low, total_high = lows[-1], highs[-1] + 17 * high
-    return (
-        [(low << precision) // total_high for low in lows],
-        [-((-high << precision) // total_low) for high in highs],
-    )
-
-
-@dataclass(frozen=True, eq=False)
-class _Table:
-    """The block probabilities as the kernel wants them."""
-
-    thresholds: NDArray[np.uint64]
-    guide: NDArray[np.int64]
-
-
-@lru_cache(maxsize=2)
-def _table(shape: _Shape) -> _Table:
-    lows, _ = _cumulative(shape, 64)
-    end = 2**kernels.CHOICE_BITS
-    floors = [low >> (64 - kernels.CHOICE_BITS) for low in lows]
-    kept = [floor for floor in floors if floor < end - 2]
-    # The last block of the table is never certain, so the tail is left to exact decisions.
-    kept += [end - 2, end]
-    thresholds = np.array(kept, dtype=np.uint64)
-    starts = np.arange(2**kernels.GUIDE_BITS, dtype=np.uint64)
-    starts <<= np.uint64(kernels.CHOICE_BITS - kernels.GUIDE_BITS)
-    guide = np.searchsorted(thresholds, starts, side="right") - 1
-    return _Table(thresholds, guide.astype(np.int64))
-
-
-@dataclass
-class _Lazy:
-    """A uniform real in [0, 1) whose bits are drawn when they are needed."""
-
-    value: int
-    width: int
-
-    def extend(self, stream: _Stream, width: int) -> None:
-        more = width - self.width
-        if more > 0:
-            self.value = self.value << more | stream.bits(more)
-            self.width = width
-
-
-def _choose_block(shape: _Shape, choice: _Lazy, stream: _Stream) -> int:
-    precision = 64
-    while True:
-        choice.extend(stream, precision)
-        lows, highs = _cumulative(shape, precision)
-        # The last block that starts, for certain, at or before the interval of the choice.
-        block = bisect_right(highs, choice.value) - 1
-        if 0 <= block < len(lows) - 1 and choice.value + 1 <= lows[block + 1]:
-            return block
-        precision *= 2
-
-
-def _decide(shape: _Shape, scale: Fraction, first: int, second: int, stream: _Stream) -> int | None:
-    """Decide one proposal exactly: its value, or None when it is rejected.
-
-    The words are those the kernel read, with the same meaning; what they leave open is settled
-    with more bits.
-    """
-    width = kernels.CHOICE_BITS
-    choice = _Lazy(first >> width, width)
-    accept = _Lazy(first & (2**width - 1), width)
-    place = _Lazy(second & (2**kernels.POSITION_BITS - 1), kernels.POSITION_BITS)
-
-    block = _choose_block(shape, choice, stream)
-
-    linear = shape.constant + 2 * shape.quadratic * block
-    precision = 64
-    while True:
-        accept.extend(stream, precision)
-        place.extend(stream, precision)
-        unit = 2 * precision + _UNIT_BITS
-        nearest = place.value * ((linear << precision) + shape.quadratic * place.value)
-        end = place.value + 1
-        furthest = end * ((linear << precision) + shape.quadratic * end)
-        if accept.value + 1 <= _exp_bounds(furthest, unit, precision)[0]:
-            break
-        if accept.value >= _exp_bounds(nearest, unit, precision)[1]:
-            return None
-        precision += 64
-
-    offset = Fraction(1, 2) if shape.to_nearest else Fraction(0)
-    while True:
-        blocks = (block << place.width) + place.value
-        step = scale / (1 << (place.width + _BLOCK_BITS))
-        size = math.floor(step * blocks + offset)
-        if math.ceil(step * (blocks + 1) + offset) - 1 == size:
-            break
-        place.extend(stream, place.width + 64)
-
-    negative = second >> 63
-    if not shape.to_nearest and negative and size == 0:
-        return None
-    return -size if negative else size
-
-
-class _Settings(NamedTuple):
-    """What the kernel wants to know besides the table, in its order; see `kernels.draw`."""
-
-    constant: float
-    linear: float
-    quadratic: float
-    mantissa: np.uint64
-    shift: np.uint64
-    half: np.uint64
-    one_zero: bool
-
-
-def _settings(shape: _Shape, scale: float) -> _Settings:
-    unit = 2.0**-_UNIT_BITS
-    fraction, exponent = math.frexp(scale)
-    # scale = mantissa * 2**(exponent - 53); a block is 2**-4 and the position in it has 53 bits.
-    shift = _BLOCK_BITS + kernels.POSITION_BITS + 53 - exponent
-    return _Settings(
-        constant=shape.constant * unit,
-        linear=2 * shape.quadratic * unit,
-        quadratic=shape.quadratic * unit,
-        mantissa=np.uint64(int(fraction * 2.0**53)),
-        # The kernel shifts and adds in the high word of a 128-bit number; 70 <= shift <= 109.
-        shift=np.uint64(shift - 64),
-        half=np.uint64(1 << (shift - 65) if shape.to_nearest else 0),
-        one_zero=not shape.to_nearest,
-    )
-
-
-def _draw(shape: _Shape, size: SupportsIndex, scale: float) -> NDArray[np.int64]:
+def _draw(shape: Shape, size: SupportsIndex, scale: float) -> NDArray[np.int64]:
     count = _checked_size(size)
     scale = float(scale)
     if not 1.0 <= scale < _LARGEST_SCALE:
@@ -363,8 +167,8 @@ def _draw(shape: _Shape, size: SupportsIndex, scale: float) -> NDArray[np.int64]
     out = np.empty(count, dtype=np.int64)
     if count == 0:
         return out
-    table = _table(shape)
-    settings = _settings(shape, scale)
+    table = table_of(shape)
+    settings = settings_of(shape, scale)
     stream = _Stream()
     filled = 0
     while filled < count:
@@ -385,7 +189,7 @@ def _draw(shape: _Shape, size: SupportsIndex, scale: float) -> NDArray[np.int64]
             if not undecided:
                 break
             first, second = int(words[position]), int(words[position + 1])
-            value = _decide(shape, Fraction(scale), first, second, stream)
+            value = decide(shape, Fraction(scale), first, second, stream)
             position += 2
             if value is not None:
                 # Beyond 64 bits a value wraps, as the total it is added to would.
@@ -454,7 +258,7 @@ def gaussian(size: SupportsIndex, scale: float) -> NDArray[np.int64]:
     array of int64
         The draws.
     """
-    return _draw(_GAUSSIAN, size, scale)
+    return _draw(GAUSSIAN, size, scale)
 
 
 def laplace(size: SupportsIndex, scale: float) -> NDArray[np.int64]:
@@ -474,7 +278,7 @@ def laplace(size: SupportsIndex, scale: float) -> NDArray[np.int64]:
     array of int64
         The draws.
     """
-    return _draw(_LAPLACE, size, scale)
+    return _draw(LAPLACE, size, scale)
 
 
 def bernoulli(size: SupportsIndex, rate: float) -> NDArray[np.bool_]:

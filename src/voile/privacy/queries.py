@@ -47,13 +47,22 @@ class Query(ABC):
         """Sum of the clipped shares, in whole units of ``grid``."""
         step = max(_DENSE // max(self.size, 1), 1)
         if block.rows <= step:
-            return clipped_total(self.shares(block), self.bound, grid)
+            return self._clipped(block, grid)
         result = np.zeros(self.size, dtype=np.int64)
         for start in range(0, block.rows, step):
             mask = np.zeros(block.rows, dtype=np.bool_)
             mask[start : start + step] = True
-            result += clipped_total(self.shares(block.where(mask)), self.bound, grid)
+            result += self._clipped(block.where(mask), grid)
         return result
+
+    def _clipped(self, block: Block, grid: float) -> NDArray[np.int64]:
+        shares = self.shares(block)
+        # A vector that numpy would stretch, or a row counted twice, would exceed the bound.
+        if shares.shape != (block.rows, self.size):
+            raise SettingError(
+                f"The shares of {type(self).__name__} must have shape (rows, {self.size})."
+            )
+        return clipped_total(shares, self.bound, grid, signed=self.signed)
 
     def sensitivity(self, relation: Relation) -> float:
         """How far neighbouring tables' sums can lie apart in L2.
@@ -102,7 +111,12 @@ class CellQuery(Query):
     def total(self, block: Block, grid: float) -> NDArray[np.int64]:
         """Counts, in whole units of ``grid``; a count is a whole number, so nothing is lost."""
         counts = np.zeros(self.size, dtype=np.int64)
-        for cells in self.cells(block):
+        partitions = self.cells(block)
+        if len(partitions) > self.levels or any(c.shape != (block.rows,) for c in partitions):
+            raise SettingError(
+                f"The cells of {type(self).__name__} must be {self.levels} arrays of shape (rows,)."
+            )
+        for cells in partitions:
             counts += np.bincount(cells, minlength=self.size)
         return counts * int(1.0 / grid)
 
@@ -153,7 +167,11 @@ class CategoryCounts(CellQuery):
 
     def cells(self, block: Block) -> Sequence[NDArray[np.int64]]:
         """The code of each row."""
-        return [block[self.column].astype(np.int64)]
+        codes = block[self.column]
+        if codes.dtype.kind != "i":  # by the schema alone; converting would speak of values
+            raise SettingError(f"Column {self.column!r} has no listed levels to count.")
+        # Codes of a longer list than was announced end in the last cell, whatever the row.
+        return [np.minimum(codes.astype(np.int64), self.size - 1)]
 
 
 @dataclass(frozen=True)
@@ -187,6 +205,8 @@ class NumberCounts(CellQuery):
     def cells(self, block: Block) -> Sequence[NDArray[np.int64]]:
         """Position of each row among the cuts."""
         values = block[self.column]
+        if values.dtype.kind != "f":
+            raise SettingError(f"Column {self.column!r} is not a number.")
         cells = np.searchsorted(np.asarray(self.cuts), values, side="right")
         cells[np.isnan(values)] = self.size - 1
         return [cells]

@@ -11,7 +11,7 @@ from typing import Any, Self
 
 from voile.errors import ReceiptError
 from voile.privacy import noise
-from voile.privacy.accounting import compose
+from voile.privacy.accounting import compose, mu_squared
 from voile.privacy.budget import Budget, Relation
 from voile.privacy.events import Event, Plan, event_from_dict
 from voile.privacy.grant import Grant
@@ -227,13 +227,6 @@ def write_receipt(
 
 
 def _shares(plan: Plan) -> list[float]:
-    """Parts of mu^2, by the central limit theorem where it is not exact."""
-    parts = []
-    for event in plan.events:
-        multiplier = getattr(event, "noise_multiplier", None)
-        if multiplier is not None:
-            parts.append(event.count * (getattr(event, "rate", 1.0) / multiplier) ** 2)
-        else:
-            parts.append(event.count * getattr(event, "epsilon", math.nan) ** 2)
+    parts = [mu_squared(event) for event in plan.events]
     total = math.fsum(parts)
     return [part / total if total > 0 else math.nan for part in parts]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from voile.errors import SchemaError, SettingError
 from voile.privacy.budget import Budget
 from voile.privacy.calibrate import calibrate, gaussian_share
 from voile.privacy.discovery import complete, discovery_shape, find_histogram
@@ -60,6 +61,14 @@ def summarize(
     True
     """
     table = X if isinstance(X, PrivateTable) else protect(X, schema=schema)
+    if not len(table.schema):
+        raise SchemaError("The table has no columns to describe.")
+    if isinstance(bins, bool) or not isinstance(bins, int) or bins < 1:
+        raise SettingError(f"The 'bins' must be a whole number >= 1. Got {bins!r} instead.")
+    if table is X and schema is not None:
+        raise SettingError(
+            "A PrivateTable has its schema already: give the other one to protect()."
+        )
     budget = Budget(epsilon, delta)
     book = Ledger(budget) if ledger is None else ledger
     shape = Plan(

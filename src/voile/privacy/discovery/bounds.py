@@ -22,7 +22,7 @@ from voile.privacy.sources.block import Block
 from voile.privacy.vault import PrivateTable
 from voile.schema import Number
 
-_SMALLEST, _LARGEST = -32, 96
+_SMALLEST, _LARGEST = -64, 128
 """Powers of two told apart; anything smaller counts as zero, anything larger as the largest."""
 
 _POWERS = _LARGEST - _SMALLEST

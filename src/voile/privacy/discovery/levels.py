@@ -76,7 +76,7 @@ def find_levels(table: PrivateTable, column: str, ticket: Ticket) -> FoundLevels
         totals = totals + noise.gaussian(len(values), scale / grid)
     noised = totals * grid
     found = [(float(noised[i]), values[i]) for i in np.flatnonzero(noised > threshold)]
-    found.sort(key=lambda pair: (-pair[0], str(pair[1])))
+    found.sort(key=lambda pair: (-pair[0], str(pair[1]), isinstance(pair[1], str)))
     return FoundLevels(
         tuple(level for _, level in found),
         tuple(count for count, _ in found),

@@ -57,8 +57,10 @@ class TreeCells(CellQuery):
         missing = np.isnan(values)
         # Halves first: the range of two huge bounds would overflow.
         half = self.upper / 2 - self.lower / 2
-        part = (np.where(missing, self.lower, values) / 2 - self.lower / 2) / half
-        leaf = np.clip((part * CELLS).astype(np.int64), 0, CELLS - 1)
+        with np.errstate(all="ignore"):  # bounds a few denormals apart have no halves
+            part = (np.where(missing, self.lower, values) / 2 - self.lower / 2) / half
+        part = np.clip(np.nan_to_num(part), 0.0, 1.0)
+        leaf = np.minimum((part * CELLS).astype(np.int64), CELLS - 1)
         result, offset = [], 0
         for level in range(1, DEPTH + 1):
             node = offset + leaf // FANOUT ** (DEPTH - level)

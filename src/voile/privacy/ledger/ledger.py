@@ -164,7 +164,7 @@ class Ledger:
                 admission.charge(second)     # may depend on what the first look released
         """
         bound = self._filter.price(upper_bound.events)
-        # Room for rounding: parts that make up the whole are each rounded up.
+        # Room for rounding: parts that make up the whole must fit.
         price = Amount(bound.loss * _ROUNDING, bound.chance * _ROUNDING)
         entry = self._book.append(
             lambda last: self._decide(last, what, EntryKind.ADMIT, upper_bound, price, False)
@@ -360,17 +360,13 @@ class Admission:
     ) -> Entry:
         if last is None:
             raise LedgerError("The ledger has lost the admission this job was given.")
-        total = last.total
-        if kind is EntryKind.RELEASE:
-            # Not minus what is left: this way both steps round up.
-            total = total - self.entry.price + self._used
         return new_entry(
             last,
             what=what or self.entry.what,
             kind=kind,
             plan=plan,
             price=price,
-            total=total,
+            total=last.total - price if kind is EntryKind.RELEASE else last.total,
             alone=last.alone,
             parent=self.entry.id,
         )

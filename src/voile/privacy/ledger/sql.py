@@ -64,6 +64,16 @@ _entries = sa.Table(
     sa.Column("parent", sa.String(32)),
 )
 
+# Built once: making a statement anew costs more than running it.
+_of_dataset = sa.select(_entries).where(_entries.c.dataset == sa.bindparam("dataset"))
+_all = _of_dataset.order_by(_entries.c.seq)
+_newest = _of_dataset.order_by(_entries.c.seq.desc()).limit(1)
+_one = _of_dataset.where(_entries.c.seq == sa.bindparam("seq"))
+_insert = sa.insert(_entries)
+_lock = (
+    sa.select(_books.c.dataset).where(_books.c.dataset == sa.bindparam("dataset")).with_for_update()
+)
+
 _REFUSE = "SELECT RAISE(ABORT, 'the ledger is append-only')"
 
 _APPEND_ONLY = {
@@ -158,12 +168,8 @@ class SqlBook:
 
     def entries(self) -> list[Entry]:
         """All entries, oldest first."""
-        query = (
-            sa.select(_entries)
-            .where(_entries.c.dataset == self._facts.dataset)
-            .order_by(_entries.c.seq)
-        )
-        rows = self._transaction(lambda c: c.execute(query).mappings().all())
+        mine = {"dataset": self._facts.dataset}
+        rows = self._transaction(lambda c: c.execute(_all, mine).mappings().all())
         return [_entry(row) for row in rows]
 
     def _make_file(self, path: Path, facts: Callable[[], Facts]) -> None:
@@ -212,25 +218,19 @@ class SqlBook:
     def _append(self, connection: sa.Connection, decide: Decide) -> Entry:
         if connection.dialect.name == "postgresql":
             # Serialises all spenders of this data set; SQLite already did with BEGIN IMMEDIATE.
-            connection.execute(
-                sa.select(_books.c.dataset)
-                .where(_books.c.dataset == self._facts.dataset)
-                .with_for_update()
-            )
+            connection.execute(_lock, {"dataset": self._facts.dataset})
         entry = decide(self._last(connection))
-        connection.execute(sa.insert(_entries).values(_row(self._facts.dataset, entry)))
+        connection.execute(_insert, _row(self._facts.dataset, entry))
         return entry
 
     def _last(self, connection: sa.Connection) -> Entry | None:
-        query = sa.select(_entries).where(_entries.c.dataset == self._facts.dataset)
-        row = connection.execute(query.order_by(_entries.c.seq.desc()).limit(1)).mappings().first()
+        mine = {"dataset": self._facts.dataset}
+        row = connection.execute(_newest, mine).mappings().first()
         seen = self._seen
         if seen is not None:
             again = row
             if row is not None and row["seq"] != seen.seq:
-                again = (
-                    connection.execute(query.where(_entries.c.seq == seen.seq)).mappings().first()
-                )
+                again = connection.execute(_one, {**mine, "seq": seen.seq}).mappings().first()
             if again is None or again["id"] != seen.id:
                 raise LedgerMismatch(
                     f"The ledger {self._name} no longer holds entry {seen.seq}, which this process "

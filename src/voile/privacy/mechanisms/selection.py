@@ -21,7 +21,9 @@ from voile.privacy.grant import Grant, Ticket
 from voile.privacy.queries import Query
 from voile.privacy.vault import PrivateTable, open_rows
 
-_BITS = 30
+_BITS = 24
+"""Binary places of a score. No score wraps around below 2^38 rows: it would move by more than its
+sensitivity then, and a choice, unlike a noised sum, does not forgive that."""
 
 
 def permute_and_flip(table: PrivateTable, query: Query, ticket: Ticket) -> int:

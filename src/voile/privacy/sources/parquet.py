@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from voile.errors import DataError
-from voile.privacy.encode import encode_frame, encode_target
+from voile.privacy.encode import encode_target
 from voile.privacy.sources.block import Block, Column
 from voile.privacy.sources.source import BLOCK_ROWS, TARGET, RowSource
 from voile.schema import Schema
@@ -36,50 +37,97 @@ class ParquetSource(RowSource):
         # An open handle is not kept: the path survives fork and long pauses.
         self._path = Path(path).expanduser().resolve()
         self._target = target
-        self.schema = schema
+        # Nobody can ask for a target that was not given.
+        self.schema = schema if target is not None else schema.with_target(None)
         self._kept: dict[int, dict[str, Column]] = {}
-        present = set(self._dataset().schema.names)
+        present = [set(names) for names in self._names().values()]
         for name in (*schema, *([target] if target else [])):
-            if name not in present:
+            if not any(name in names for names in present):
                 raise DataError(
                     f"The files have no column {name!r}: correct the schema, or leave it out."
                 )
 
-    def _dataset(self) -> Any:
+    def _names(self) -> dict[str, list[str]]:
+        """Column names of every file, in the order of the files' names."""
         import pyarrow as pa
         import pyarrow.dataset
+        import pyarrow.parquet
 
         try:
-            return pa.dataset.dataset(self._path, format="parquet")
+            files = sorted(pa.dataset.dataset(self._path, format="parquet").files)
+            names = {file: pa.parquet.read_schema(file).names for file in files}
         except (OSError, pa.ArrowException) as error:
             raise DataError(
                 f"The path {str(self._path)!r} is not a Parquet file, or a folder of them: check "
                 "the path."
             ) from error
+        if any(len(set(found)) < len(found) for found in names.values()):
+            raise DataError("Some column names of the files occur more than once: rename them.")
+        return names
 
     def with_schema(self, schema: Schema) -> ParquetSource:
         """The same rows under another schema; nothing kept per row is carried over."""
         return ParquetSource(self._path, self._target, schema)
 
     def blocks(self, columns: Collection[str]) -> Iterator[Block]:
-        """Pieces of row groups, in file order, cut in the same places at every visit."""
-        names = [self._target if name == TARGET else name for name in columns]
-        batches = self._dataset().to_batches(
-            columns=list(dict.fromkeys(names)), batch_size=BLOCK_ROWS
-        )
+        """Pieces of each file, cut in the same places at every visit, whatever the columns.
+
+        Each file is read by its own types: Arrow would convert them to those of the first file, and
+        a value that cannot be converted would be told in an error.
+        """
+        wanted = dict.fromkeys(self._target if name == TARGET else name for name in columns)
         index = 0
-        for batch in batches:
-            if batch.num_rows == 0:
-                continue
-            yield self._block(index, batch)
-            index += 1
+        for file, present in self._names().items():
+            for piece in _pieces(file, [name for name in present if name in wanted]):
+                yield self._block(index, piece)
+                index += 1
 
-    def _block(self, index: int, batch: Any) -> Block:
+    def _block(self, index: int, piece: _Piece) -> Block:
         def load(name: str) -> Column:
-            if name == TARGET:
-                if self._target is None or self.schema.target is None:
-                    raise KeyError(name)
-                return encode_target(batch.column(self._target), self.schema.target)
-            return encode_frame(batch, self.schema.select([name]))[name]
+            described = self.schema.target if name == TARGET else self.schema[name]
+            own = self._target if name == TARGET else name
+            if own is None or described is None:
+                raise KeyError(name)
+            return encode_target(piece.column(own), described)
 
-        return Block(batch.num_rows, load, self._kept.setdefault(index, {}))
+        return Block(piece.rows, load, self._kept.setdefault(index, {}))
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class _Piece:
+    """Some rows of one file; without a table if no column of the file is wanted."""
+
+    rows: int
+    table: Any
+
+    def column(self, name: str) -> Any:
+        """A column; all missing where the file has none of that name."""
+        import pyarrow as pa
+
+        absent = self.table is None or name not in self.table.column_names
+        return pa.nulls(self.rows) if absent else self.table.column(name)
+
+
+def _pieces(file: str, names: list[str]) -> Iterator[_Piece]:
+    """Cut a file after every so many rows; Arrow's own batches depend on the columns read."""
+    import pyarrow as pa
+    import pyarrow.parquet
+
+    with pa.parquet.ParquetFile(file) as opened:
+        if not names:
+            count = opened.metadata.num_rows
+            for start in range(0, count, BLOCK_ROWS):
+                yield _Piece(min(BLOCK_ROWS, count - start), None)
+            return
+        waiting: list[Any] = []
+        rows = 0
+        for batch in opened.iter_batches(batch_size=BLOCK_ROWS, columns=names):
+            waiting.append(batch)
+            rows += batch.num_rows
+            while rows >= BLOCK_ROWS:
+                table = pa.Table.from_batches(waiting)
+                yield _Piece(BLOCK_ROWS, table.slice(0, BLOCK_ROWS))
+                rows -= BLOCK_ROWS
+                waiting = table.slice(BLOCK_ROWS).to_batches()
+        if rows:
+            yield _Piece(rows, pa.Table.from_batches(waiting))

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NoReturn, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.errors import VaultError
+from voile.errors import SchemaError, VaultError
 from voile.privacy import noise
 from voile.privacy.sources.block import Block
 from voile.schema import Schema
@@ -52,6 +52,7 @@ class RowSource(ABC):
         Integers add up exactly in any order, so the result does not depend on threads, blocks or
         places. A sum beyond 64 bits wraps around, which costs accuracy and no privacy.
         """
+        self._check(query.columns)
 
         def one(block: Block) -> NDArray[np.int64]:
             if rate < 1.0:
@@ -65,6 +66,7 @@ class RowSource(ABC):
 
     def tally(self, column: str) -> Counter[Level]:
         """How often each value of a column without listed levels occurs; missing ones left out."""
+        self._check((column,))
         result: Counter[Level] = Counter()
 
         def one(block: Block) -> Counter[Level]:
@@ -76,8 +78,17 @@ class RowSource(ABC):
 
     def keep(self, columns: Collection[str], work: Callable[[Block], None]) -> None:
         """Let ``work`` store per-row values in ``block.kept``; nothing comes out."""
+        self._check(columns)
         for _ in self._visit(columns, work):
             pass
+
+    def _check(self, columns: Collection[str]) -> None:
+        """Refuse unknown columns before the first row, so that an empty table refuses them too."""
+        for name in columns:
+            if name == TARGET and self.schema.target is None:
+                raise SchemaError("The table has no target: give it to protect().")
+            if name != TARGET and name not in self.schema:
+                raise SchemaError(f"The schema has no column {name!r}.")
 
     def _visit(
         self, columns: Collection[str], work: Callable[[Block], T], *, ordered: bool = False

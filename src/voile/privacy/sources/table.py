@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
+from voile.errors import DataError
 from voile.privacy.encode import PickedRows, encode_values, pick_rows
 from voile.privacy.sources.block import Block, Column
 from voile.privacy.sources.source import BLOCK_ROWS, TARGET, RowSource
@@ -27,7 +28,8 @@ class TableSource(RowSource):
         self._start(pick_rows(frame, target, schema), schema)
 
     def _start(self, picked: PickedRows, schema: Schema) -> None:
-        self.schema = schema
+        # Nobody can ask for a target that was not given.
+        self.schema = schema if picked.target is not None else schema.with_target(None)
         self._picked = picked
         count = -(-picked.row_count // BLOCK_ROWS)
         self._kept: list[dict[str, Column]] = [{} for _ in range(count)]
@@ -35,6 +37,9 @@ class TableSource(RowSource):
 
     def with_schema(self, schema: Schema) -> TableSource:
         """The same rows under another schema; nothing kept per row is carried over."""
+        for name in schema:
+            if name not in self._picked.columns:
+                raise DataError(f"The table was protected without column {name!r}: name it then.")
         other = object.__new__(TableSource)
         other._start(self._picked, schema)
         return other

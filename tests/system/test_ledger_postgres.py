@@ -1,0 +1,195 @@
+"""The ledger in a real PostgreSQL: the same promises, kept between machines."""
+
+import math
+import pickle
+import traceback
+
+import psycopg
+import pytest
+from postgres import Server
+from test_ledger_races import BUDGET, check_race, piece_of, run_helper
+from test_ledger_races import __file__ as races
+
+from voile import Budget, Ledger
+from voile.errors import BudgetExceeded, LedgerMismatch, LedgerUnavailable
+from voile.privacy.events import Gaussian, Plan
+from voile.privacy.ledger.entry import new_entry
+
+PIECE = Plan.of(a=Gaussian(noise_multiplier=100))
+
+
+@pytest.fixture(scope="module")
+def server():
+    with Server() as running:
+        yield running
+
+
+@pytest.fixture
+def database(server, request):
+    """The url of a new, empty schema."""
+    name = "".join(one if one.isalnum() else "_" for one in request.node.name)[-60:].lower()
+    ask(server.url, f"CREATE SCHEMA {name}")
+    return f"{server.url}&options=-csearch_path%3D{name}"
+
+
+def ask(url, statement):
+    with psycopg.connect(url, autocommit=True) as connection:
+        cursor = connection.execute(statement)
+        return cursor.fetchall() if cursor.description else None
+
+
+@pytest.mark.slow
+def test_sixteen_processes_never_overspend_and_lose_nothing(database):
+    result = run_helper(races, "race", database, 1000, 16, 64)
+    check_race(Ledger(database, dataset="race"), result["parts"], 1000, 64)
+
+
+@pytest.mark.parametrize("level", ["serializable", "repeatable\\ read"])
+def test_the_default_isolation_of_the_server_does_not_matter(database, level):
+    database += f" -cdefault_transaction_isolation%3D{level}"
+    result = run_helper(races, "race", database, 60, 4, 20)
+    check_race(Ledger(database, dataset="race"), result["parts"], 60, 20)
+    assert ask(database, "SHOW default_transaction_isolation") == [(level.replace("\\", ""),)]
+
+
+def test_admissions_of_many_processes_never_overspend(database):
+    run_helper(races, "race_admissions", database, 8, 4)
+    ledger = Ledger(database, dataset="race")
+    history = ledger.history()
+    assert all(entry.total.within(ledger.filter.limit) for entry in history)
+    charges = [entry.price.loss for entry in history if entry.kind == "charge"]
+    assert history[-1].total.loss == pytest.approx(math.fsum(charges), rel=1e-9)
+
+
+def test_a_commit_is_on_disk_even_if_the_server_is_told_to_be_hasty(database):
+    ledger = Ledger(f"{database} -csynchronous_commit%3Doff", BUDGET)
+    setting = ledger._book._transaction(
+        lambda connection: connection.exec_driver_sql("SHOW synchronous_commit").scalar()
+    )
+    assert setting == "on"
+
+
+def test_one_database_keeps_many_data_sets_apart(database):
+    first = Ledger(database, BUDGET, dataset="first")
+    second = Ledger(database, Budget(2, 1e-5), dataset="second", filter="renyi")
+    one, other = first.spend(PIECE, "x"), second.spend(PIECE, "y")
+    assert Ledger(database, dataset="first").history() == (one,)
+    assert Ledger(database, dataset="second").history() == (other,)
+    with pytest.raises(LedgerMismatch, match="needs a budget"):
+        Ledger(database, dataset="third")
+    with pytest.raises(LedgerMismatch, match="budget"):
+        Ledger(database, BUDGET, dataset="second")
+    with pytest.raises(LedgerMismatch, match="relation"):
+        Ledger(database, dataset="first", relation="replace_one")
+    with pytest.raises(LedgerMismatch, match="filter"):
+        Ledger(database, dataset="first", filter="renyi")
+
+
+def test_a_newer_format_is_refused(database):
+    Ledger(database, BUDGET)
+    ask(database, "DROP TRIGGER voile_ledger_append_only ON voile_ledger")
+    ask(
+        database, "UPDATE voile_ledger SET facts = replace(facts, '\"format\": 1', '\"format\": 9')"
+    )
+    with pytest.raises(LedgerMismatch, match="format 9"):
+        Ledger(database, BUDGET)
+
+
+def test_a_refusal_changes_nothing(database):
+    ledger = Ledger(database, BUDGET)
+    ledger.spend(piece_of(1), "x")
+    history = ledger.history()
+    with pytest.raises(BudgetExceeded):
+        ledger.spend(piece_of(1), "y")
+    assert ledger.history() == history
+
+
+def test_the_tables_are_append_only(database):
+    ledger = Ledger(database, BUDGET)
+    for _ in range(3):
+        ledger.spend(PIECE, "x")
+    history = ledger.history()
+    for statement in (
+        "UPDATE voile_entry SET total_loss = '0.0'",
+        "DELETE FROM voile_entry WHERE seq = 2",
+        "DELETE FROM voile_entry",
+        "TRUNCATE voile_entry",
+        "UPDATE voile_ledger SET facts = '{}'",
+        "DELETE FROM voile_ledger",
+        "TRUNCATE voile_ledger CASCADE",
+        "INSERT INTO voile_entry SELECT * FROM voile_entry WHERE seq = 2 "
+        "ON CONFLICT (dataset, seq) DO UPDATE SET total_loss = '0.0'",
+    ):
+        with pytest.raises(psycopg.errors.RaiseException, match="append-only"):
+            ask(database, statement)
+    assert ledger.history() == history
+
+
+def test_a_password_is_pickled_but_never_shown(server, database):
+    plain = Ledger(database, BUDGET)
+    option = Ledger(database.replace("voile:s3cret@", "") + "&user=voile&password=s3cret")
+    for ledger in (plain, option):
+        entry = ledger.spend(PIECE, "x")
+        assert "s3cret" not in repr(ledger)
+        assert "s3cret" not in str(ledger.to_dict())
+        assert pickle.loads(pickle.dumps(ledger)).history()[-1] == entry
+    ask(database, "DROP TABLE voile_entry")
+    for ledger in (plain, option):
+        with pytest.raises(LedgerUnavailable) as caught:
+            ledger.spend(PIECE, "y")
+        assert "s3cret" not in "".join(traceback.format_exception(caught.value))
+        assert "LedgerUnavailable" in repr(ledger)
+        assert "s3cret" not in repr(ledger)
+    with pytest.raises(LedgerMismatch, match="damaged") as caught:
+        Ledger(database, BUDGET)
+    assert "s3cret" not in str(caught.value)
+
+
+def test_a_dropped_and_remade_ledger_is_noticed(database):
+    ledger = Ledger(database, BUDGET)
+    ledger.spend(PIECE, "x")
+    ask(database, "DROP TABLE voile_entry, voile_ledger")
+    Ledger(database, BUDGET)
+    with pytest.raises(LedgerMismatch, match="no longer holds entry 1"):
+        ledger.spend(PIECE, "y")
+
+
+def test_a_connection_cut_inside_the_transaction_spends_nothing(database):
+    ledger = Ledger(database, BUDGET)
+    entry = ledger.spend(PIECE, "x")
+
+    def cut(last):
+        ask(
+            database,
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+            "WHERE datname = current_database() AND pid <> pg_backend_pid()",
+        )
+        return new_entry(
+            last, what="y", kind=entry.kind, plan=PIECE, price=entry.price, total=entry.total
+        )
+
+    with pytest.raises(LedgerUnavailable, match="does not answer"):
+        ledger._book.append(cut)
+    assert ledger.history() == (entry,)
+    assert ledger.spend(PIECE, "z").seq == 2
+
+
+def test_a_server_that_stops_is_no_fresh_budget(server, database):
+    ledger = Ledger(database, BUDGET)
+    entries = [ledger.spend(PIECE, "before") for _ in range(3)]
+    server.stop()  # as a crash does: nothing is flushed
+    try:
+        with pytest.raises(
+            LedgerUnavailable, match=r"does not answer.*Nothing was released"
+        ) as caught:
+            ledger.spend(PIECE, "during")
+        assert "s3cret" not in "".join(traceback.format_exception(caught.value))
+        with pytest.raises(LedgerUnavailable):
+            ledger.remaining()
+        with pytest.raises(LedgerUnavailable):
+            Ledger(database, BUDGET)
+        assert "LedgerUnavailable" in repr(ledger)
+    finally:
+        server.start()
+    assert list(ledger.history()) == entries
+    assert ledger.spend(PIECE, "after").seq == 4
