@@ -355,16 +355,15 @@ MEASURE = """
 """
 
 
-@pytest.mark.slow
 def test_memory_holds_a_few_blocks_of_a_large_file(tmp_path):
     part = pa.table({f"x{i}": (np.arange(100_000) * (i + 1) % 1000) * 1.0 for i in range(16)})
     with pq.ParquetWriter(tmp_path / "large.parquet", part.schema) as writer:
         for _ in range(20):
             writer.write_table(part, row_group_size=100_000)
     pq.write_table(part.slice(0, 70_000), tmp_path / "small.parquet")
+    files = [str(tmp_path / "large.parquet"), str(tmp_path / "small.parquet")]
     done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(MEASURE)]
-        + [str(tmp_path / "large.parquet"), str(tmp_path / "small.parquet")],
+        [sys.executable, "-c", textwrap.dedent(MEASURE), *files],
         capture_output=True,
         text=True,
         check=True,

@@ -44,12 +44,13 @@ def test_sixteen_processes_never_overspend_and_lose_nothing(database):
     check_race(Ledger(database, dataset="race"), result["parts"], 1000, 64)
 
 
-@pytest.mark.parametrize("level", ["serializable", "repeatable\\ read"])
+@pytest.mark.parametrize("level", ["serializable", "repeatable read"])
 def test_the_default_isolation_of_the_server_does_not_matter(database, level):
-    database += f" -cdefault_transaction_isolation%3D{level}"
+    escaped = level.replace(" ", "%5C%20")
+    database += f"%20-cdefault_transaction_isolation%3D{escaped}"
     result = run_helper(races, "race", database, 60, 4, 20)
     check_race(Ledger(database, dataset="race"), result["parts"], 60, 20)
-    assert ask(database, "SHOW default_transaction_isolation") == [(level.replace("\\", ""),)]
+    assert ask(database, "SHOW default_transaction_isolation") == [(level,)]
 
 
 def test_admissions_of_many_processes_never_overspend(database):
@@ -62,7 +63,7 @@ def test_admissions_of_many_processes_never_overspend(database):
 
 
 def test_a_commit_is_on_disk_even_if_the_server_is_told_to_be_hasty(database):
-    ledger = Ledger(f"{database} -csynchronous_commit%3Doff", BUDGET)
+    ledger = Ledger(f"{database}%20-csynchronous_commit%3Doff", BUDGET)
     setting = ledger._book._transaction(
         lambda connection: connection.exec_driver_sql("SHOW synchronous_commit").scalar()
     )

@@ -1,0 +1,100 @@
+"""What every private estimator keeps to: each fit is in the ledger, each look in its plan."""
+
+import math
+import pickle
+
+import numpy as np
+import pytest
+from minimal import MinimalClassifier
+from sklearn.base import clone
+from sklearn.datasets import make_blobs
+from sklearn.model_selection import cross_val_score
+
+from voile.errors import BudgetExceeded, LedgerError
+from voile.privacy import noise
+from voile.privacy.accounting import compose
+from voile.privacy.budget import Budget
+from voile.privacy.ledger import Ledger
+from voile.schema import Category, Number, Schema
+
+ESTIMATORS = [MinimalClassifier]
+
+
+@pytest.fixture
+def blobs():
+    X, y = make_blobs(n_samples=4000, centers=[[-4, 0, 1], [4, 0, -1]], random_state=0)
+    return X, np.array(["no", "yes"])[y]
+
+
+@pytest.fixture
+def schema():
+    return Schema({f"x{i}": Number(-10, 10) for i in range(3)}, target=Category(["no", "yes"]))
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+class TestEveryEstimator:
+    def test_cross_validation_records_every_fit(self, estimator, blobs, schema):
+        ledger = Ledger(Budget(4.0, 1e-6))
+        model = estimator(epsilon=0.5, schema=schema, ledger=ledger)
+        scores = cross_val_score(model, *blobs, cv=5)
+        assert len(ledger.history()) == 5
+        assert ledger.spent().epsilon == pytest.approx(
+            compose([e for entry in ledger.history() for e in entry.plan.events]).epsilon(1e-6)
+        )
+        assert scores.mean() > 0.95
+
+    def test_cross_validation_in_processes_records_every_fit(
+        self, estimator, blobs, schema, tmp_path
+    ):
+        ledger = Ledger(tmp_path / "ledger.db", Budget(4.0, 1e-6))
+        model = estimator(epsilon=0.5, schema=schema, ledger=ledger)
+        cross_val_score(model, *blobs, cv=4, n_jobs=2)
+        assert len(ledger.history()) == 4
+
+    def test_processes_refuse_a_ledger_in_memory(self, estimator, blobs, schema):
+        model = estimator(epsilon=0.5, schema=schema, ledger=Ledger(Budget(4.0, 1e-6)))
+        # joblib reports that it could not pickle the task, and keeps the reason as the cause.
+        with pytest.raises(pickle.PicklingError) as caught:
+            cross_val_score(model, *blobs, cv=2, n_jobs=2)
+        assert "Ledger('ledger.db', budget)" in str(caught.value.__cause__)
+        with pytest.raises(LedgerError, match="cannot be sent to another process"):
+            pickle.dumps(model)
+
+    def test_a_clone_cannot_spend_twice(self, estimator, blobs, schema):
+        ledger = Ledger(Budget(1.0, 1e-6))
+        model = estimator(epsilon=1.0, schema=schema, ledger=ledger).fit(*blobs)
+        with pytest.raises(BudgetExceeded):
+            clone(model).fit(*blobs)
+        assert len(ledger.history()) == 1
+
+    def test_every_opening_is_a_look_of_the_plan(self, estimator, blobs):
+        for schema in (None, Schema({f"x{i}": Number() for i in range(3)}, target=Category())):
+            model = estimator(epsilon=1.0, schema=schema).fit(*blobs)
+            planned = {line.label: line.event.count for line in model.receipt_.lines}
+            used = {line.label: line.openings for line in model.receipt_.lines}
+            assert used == planned
+            assert compose([line.event for line in model.receipt_.lines]).epsilon(
+                1e-6
+            ) == pytest.approx(1.0, rel=1e-6)
+
+    def test_without_a_schema_the_fit_is_private_and_works(self, estimator, blobs):
+        model = estimator(epsilon=1.0).fit(*blobs)
+        assert model.receipt_.guarantee
+        assert model.receipt_.epsilon <= 1.0
+        assert set(model.classes_) == {"no", "yes"}
+        assert model.score(*blobs) > 0.95
+
+    def test_infinite_epsilon_says_no_guarantee(self, estimator, blobs, schema):
+        model = estimator(epsilon=math.inf, schema=schema).fit(*blobs)
+        assert not model.receipt_.guarantee
+        assert "no guarantee" in str(model.receipt_)
+
+    def test_fixed_noise_says_no_guarantee_and_repeats(self, estimator, blobs, schema):
+        fits = []
+        for _ in range(2):
+            with noise.fixed_noise(7):
+                fits.append(estimator(epsilon=1.0, schema=schema).fit(*blobs))
+        assert "no guarantee" in fits[0].receipt_.promise
+        np.testing.assert_array_equal(fits[0].means_, fits[1].means_)
+        free = estimator(epsilon=1.0, schema=schema).fit(*blobs)
+        assert not np.array_equal(free.means_, fits[0].means_)
