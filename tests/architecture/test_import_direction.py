@@ -21,7 +21,7 @@ FREE = {"errors", "rendering", "version"}
 
 
 def find_wrong_imports(module: Module) -> list[str]:
-    if module.layer == "":
+    if module.layer in ("", "__main__"):
         return []
     if module.layer not in LAYERS and module.layer not in FREE:
         return [f"{module.name}: '{module.layer}' has no place in the order of the layers"]

@@ -1,0 +1,5 @@
+"""Run the voile command with ``python -m voile``."""
+
+from voile.cli.app import main
+
+main()
