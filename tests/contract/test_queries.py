@@ -117,6 +117,8 @@ strategies = {
 
 def all_modules():
     for found in pkgutil.walk_packages(voile.__path__, "voile."):
+        if found.name.endswith("__main__"):
+            continue  # importing it runs the command
         try:
             importlib.import_module(found.name)
         except ImportError as error:

@@ -810,3 +810,37 @@ def test_a_file_gives_back_every_bit(tmp_path):
         file.spend(plan, "x")
     for one, other in zip(memory.history(), file.history(), strict=True):
         assert (one.plan, one.price, one.total) == (other.plan, other.price, other.total)
+
+
+def test_a_small_first_entry_is_not_given_the_whole_budget():
+    ledger = Ledger(Budget(1.0, 1e-6))
+    with pytest.raises(BudgetExceeded, match="filter='renyi'"):
+        ledger.spend(Plan.of(small=Laplace(noise_multiplier=1 / 0.3)), "a Laplace count")
+    assert ledger.history() == ()
+    other = Ledger(Budget(1.0, 1e-6), filter="renyi")
+    other.spend(Plan.of(small=Laplace(noise_multiplier=1 / 0.3)), "a Laplace count")
+    assert 0.2 < other.remaining().epsilon < 1.0
+
+
+@pytest.mark.parametrize("kind", ["gdp", "renyi"])
+def test_charges_of_any_kind_add_up_to_what_was_admitted(kind):
+    ledger = Ledger(Budget(1.0, 1e-6), filter=kind)
+    most = Plan.of(a=Laplace(count=3, noise_multiplier=200.0), b=Pure(count=2, epsilon=0.002))
+    with ledger.admit(most, "looks") as admission:
+        for _ in range(3):
+            admission.charge(Plan.of(a=Laplace(noise_multiplier=200.0)))
+        for _ in range(2):
+            admission.charge(Plan.of(b=Pure(epsilon=0.002)))
+        with pytest.raises(BudgetExceeded):
+            admission.charge(Plan.of(b=Pure(epsilon=0.002)))
+
+
+def test_a_budget_without_end_is_strict_json():
+    ledger = Ledger(Budget(math.inf))
+    ledger.spend(Plan.of(a=Unprotected()), "look")
+
+    def refuse(constant):
+        raise AssertionError(constant)
+
+    data = json.loads(ledger.to_json(), parse_constant=refuse)
+    assert data["budget"]["epsilon"] is None

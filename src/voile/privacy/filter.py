@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 
@@ -62,6 +62,13 @@ class Amount:
     def __sub__(self, other: Amount) -> Amount:
         return Amount(max(self.loss - other.loss, 0.0), max(self.chance - other.chance, 0.0))
 
+    def to_dict(self) -> dict[str, float | None]:
+        """Plain data for JSON, where None stands for infinity."""
+        return {
+            "loss": self.loss if math.isfinite(self.loss) else None,
+            "chance": self.chance if math.isfinite(self.chance) else None,
+        }
+
     def within(self, limit: Amount) -> bool:
         """Whether neither part exceeds the limit."""
         return self.loss <= limit.loss and self.chance <= limit.chance
@@ -75,6 +82,9 @@ Costs about a third of a percent of mu.
 
 _ROUNDING = 1e-9
 """Relative margin kept from the true limit, far more than sums of floats can lose."""
+
+_WORTH_ALL = 0.9
+"""Share of epsilon from which a first entry may use up the whole budget by exact accounting."""
 
 _DOMINATION_SHARE = 0.02
 """Share of the slack that one non-Gaussian entry may use to be dominated by a Gaussian."""
@@ -164,12 +174,23 @@ class Filter:
                 allowance = self.budget.delta * self.slack * _DOMINATION_SHARE
                 return Amount(loss.gdp(allowance) ** 2, chance + allowance)
 
+    def price_apart(self, events: Sequence[Event]) -> Amount:
+        """What these looks add to the running total if each is decided on by itself."""
+        total = Amount()
+        for event in events:
+            if event.count:
+                one = self.price((replace(event, count=1),))
+                total = total + Amount(one.loss * event.count, one.chance * event.count)
+        return total
+
     def fits_alone(self, events: Sequence[Event]) -> bool:
-        """Whether the entry, as the only one for ever, is within the budget.
+        """Whether the entry, as the only one for ever, is within the budget and worth all of it.
 
         The very first entry is chosen before anything is released, so its exact accounting holds.
+        An entry that exactly needs far less than the budget is not given all of it.
         """
-        return compose(events, self.relation).epsilon(self.budget.delta) <= self.budget.epsilon
+        needed = compose(events, self.relation).epsilon(self.budget.delta)
+        return _WORTH_ALL * self.budget.epsilon <= needed <= self.budget.epsilon
 
     def worth(self, amount: Amount) -> Budget:
         """The (epsilon, delta) of a Gaussian training that would use up this amount of loss."""

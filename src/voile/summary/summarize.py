@@ -71,9 +71,10 @@ def summarize(
         )
     budget = Budget(epsilon, delta)
     book = Ledger(budget) if ledger is None else ledger
+    known_rows = table.schema.rows
     shape = Plan(
         (
-            gaussian_share(_ROWS, _ROWS_WEIGHT),
+            *(() if known_rows else (gaussian_share(_ROWS, _ROWS_WEIGHT),)),
             *discovery_shape(table.schema, _DISCOVERY_WEIGHT, delta),
             gaussian_share(_COLUMNS, _COLUMNS_WEIGHT, count=len(table.schema)),
         )
@@ -81,13 +82,16 @@ def summarize(
     plan = calibrate(budget, shape, book.relation)
     what = "summary of a table"
     grant = reserve(table, book, plan, what)
-    rows = gaussian_sum(table, RowCount(), grant.take(_ROWS))
+    rows, rows_error = float(known_rows or 0), 0.0
+    if not known_rows:
+        release = gaussian_sum(table, RowCount(), grant.take(_ROWS))
+        rows, rows_error = float(release.values[0]), release.standard_error
     found = {name for names in unknown(table.schema) for name in names}
     table = complete(table, grant)
     columns = tuple(_column(table, name, grant, bins, name in found) for name in table.schema)
     return Summary(
-        rows=float(rows.values[0]),
-        rows_standard_error=rows.standard_error,
+        rows=rows,
+        rows_standard_error=rows_error,
         columns=columns,
         receipt=write_receipt(grant, budget, what=what, dataset=book.dataset),
     )

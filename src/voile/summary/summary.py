@@ -61,7 +61,7 @@ class Summary:
     Attributes
     ----------
     rows, rows_standard_error : float
-        Noised row count.
+        Noised row count; exact, with error 0, if the schema says it publicly.
     columns : tuple of NumberSummary or CategorySummary
     receipt : Receipt
     """

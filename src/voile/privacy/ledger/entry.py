@@ -8,7 +8,7 @@ import os
 import platform
 import uuid
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, Protocol
@@ -84,8 +84,8 @@ class Entry:
             "what": self.what,
             "kind": str(self.kind),
             "plan": self.plan.to_dict(),
-            "price": asdict(self.price),
-            "total": asdict(self.total),
+            "price": self.price.to_dict(),
+            "total": self.total.to_dict(),
             "alone": self.alone,
             "parent": self.parent,
         }

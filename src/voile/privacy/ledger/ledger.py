@@ -12,7 +12,7 @@ from typing import Any, NoReturn, Self
 
 from voile.errors import BudgetExceeded, LedgerError, LedgerMismatch, PlanError
 from voile.privacy.budget import Budget, Relation
-from voile.privacy.events import Plan
+from voile.privacy.events import Laplace, Plan, Pure
 from voile.privacy.filter import SLACK, Amount, Filter, FilterKind
 from voile.privacy.ledger.entry import Book, Entry, EntryKind, Facts, new_entry
 from voile.privacy.ledger.memory import MemoryBook
@@ -163,7 +163,7 @@ class Ledger:
                 admission.charge(first)      # pays, then look
                 admission.charge(second)     # may depend on what the first look released
         """
-        bound = self._filter.price(upper_bound.events)
+        bound = self._filter.price_apart(upper_bound.events)
         # Room for rounding: parts that make up the whole must fit.
         price = Amount(bound.loss * _ROUNDING, bound.chance * _ROUNDING)
         entry = self._book.append(
@@ -206,11 +206,11 @@ class Ledger:
         """The whole ledger as plain data."""
         return {
             "dataset": self.dataset,
-            "budget": {"epsilon": self.budget.epsilon, "delta": self.budget.delta},
+            "budget": {"epsilon": _finite(self.budget.epsilon), "delta": self.budget.delta},
             "relation": str(self.relation),
             "filter": str(self._filter.kind),
             "slack": self._filter.slack,
-            "remaining": self.remaining().epsilon,
+            "remaining": _finite(self.remaining().epsilon),
             "entries": [entry.to_dict() for entry in self.history()],
         }
 
@@ -242,7 +242,7 @@ class Ledger:
             return new_entry(
                 last, what=what, kind=kind, plan=plan, price=price, total=total, alone=True
             )
-        raise BudgetExceeded(self._refusal(what, before, price, closed))
+        raise BudgetExceeded(self._refusal(what, before, price, closed) + self._hint(plan))
 
     def _refusal(self, what: str, before: Amount, price: Amount, closed: bool) -> str:
         limit = self._filter.limit
@@ -270,6 +270,15 @@ class Ledger:
             "the schema, so that nothing must be found by threshold."
         )
 
+    def _hint(self, plan: Plan) -> str:
+        pure = any(isinstance(event, (Laplace, Pure)) for event in plan.events)
+        if not pure or self._filter.kind is not FilterKind.GDP:
+            return ""
+        return (
+            " Laplace noise and selections are dear in this ledger: use Gaussian noise, or make "
+            "ledgers for such jobs with filter='renyi'."
+        )
+
     def __copy__(self) -> Self:
         return self
 
@@ -290,6 +299,11 @@ class Ledger:
             return f"<Ledger {where}: {self.remaining().epsilon:.4g} of {self.budget} left>"
         except LedgerError as error:
             return f"<Ledger {where}: {self.budget}, {type(error).__name__}>"
+
+
+def _finite(epsilon: float) -> float | None:
+    """JSON has no infinity: None stands for a budget without end."""
+    return epsilon if math.isfinite(epsilon) else None
 
 
 def _reopen(url: str, dataset: str) -> Ledger:
@@ -320,7 +334,7 @@ class Admission:
                 "An admission belongs to the process that asked for it: ask the ledger for another "
                 "one in the forked process."
             )
-        price = self._ledger.filter.price(plan.events)
+        price = self._ledger.filter.price_apart(plan.events)
         with self._lock:
             if not self._open:
                 raise PlanError("This admission is closed; ask the ledger for a new one.")

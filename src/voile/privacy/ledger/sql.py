@@ -1,8 +1,8 @@
 """A ledger in a SQLite file or a PostgreSQL database (SQLAlchemy Core).
 
 SQLite keeps a rollback journal, not a write-ahead log: after each commit the one ``.db`` file holds
-everything, so that a plain copy of it forgets nothing. Connections are opened per transaction:
-nothing is shared between threads or inherited through fork.
+everything, so that a plain copy of it forgets nothing. Its connections are opened per transaction.
+Those to PostgreSQL are kept, per process: nothing is inherited through fork.
 
 A file is made once and from then on only opened: a ledger that was deleted, replaced or set back to
 an old copy under a running job is an error, never a fresh budget.
@@ -11,7 +11,9 @@ an old copy under a running job is an error, never a fresh budget.
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
+import weakref
 from collections.abc import Callable
 from contextlib import nullcontext, suppress
 from pathlib import Path
@@ -147,6 +149,9 @@ class SqlBook:
         self._path = Path(url.removeprefix("sqlite:///")) if url.startswith("sqlite") else None
         self._name = _shown(url) if self._path is None else str(self._path)
         self._engine = _postgres(url) if self._path is None else _sqlite(self._path)
+        self._process = os.getpid()
+        # A pooled connection must not outlive its book, nor be closed by a forked child.
+        weakref.finalize(self, _let_go, self._engine, self._process)
         self._seen: Entry | None = None
         if self._path is not None:
             self._make_file(self._path, facts)
@@ -241,6 +246,9 @@ class SqlBook:
         return self._seen
 
     def _transaction(self, work: Callable[[sa.Connection], T]) -> T:
+        if os.getpid() != self._process:
+            self._engine.dispose(close=False)  # the connections are the parent's
+            self._process = os.getpid()
         path = self._path
         line = nullcontext() if path is None else turn(path.parent, _PATIENCE_SECONDS)
         try:
@@ -261,6 +269,10 @@ class SqlBook:
             f"The ledger {self._name} does not answer ({reason}). Nothing was released. "
             "Check the path, the free space and the database, then try again."
         )
+
+
+def _let_go(engine: sa.Engine, process: int) -> None:
+    engine.dispose(close=os.getpid() == process)
 
 
 def _sqlite(path: Path) -> sa.Engine:
@@ -290,7 +302,10 @@ def _postgres(url: str) -> sa.Engine:
     try:
         engine = sa.create_engine(
             url,
-            poolclass=NullPool,
+            # Opening a connection takes longer than a spend; a stale one is noticed and replaced.
+            pool_size=2,
+            max_overflow=30,
+            pool_pre_ping=True,
             # Each statement sees what was committed before it, also after waiting for a lock.
             isolation_level="READ COMMITTED",
             connect_args={"connect_timeout": 10},

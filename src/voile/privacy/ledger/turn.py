@@ -2,7 +2,7 @@
 
 Only an aid to speed. SQLite's own locks keep spenders apart, but many who wait inside SQLite hold
 up the commit of the one who works, and back off so far that some starve: sixteen processes spend
-less than half as fast. So they wait outside, for an advisory lock on the folder: it needs no file
+about half as fast. So they wait outside, for an advisory lock on the folder: it needs no file
 of its own and vanishes with its process. Where there is no such lock, SQLite's waiting is used.
 """
 
