@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from voile.privacy.ledger import Ledger
     from voile.privacy.receipt import Receipt
     from voile.privacy.vault import protect
-    from voile.schema import Category, Number, Schema
+    from voile.schema import Category, Number, Schema, Unit
     from voile.summary import summarize
 
 # Loaded on first use, so that `import voile` and `voile --help` are quick.
@@ -27,6 +27,7 @@ _HOMES = {
     "Number": "voile.schema",
     "Receipt": "voile.privacy.receipt",
     "Schema": "voile.schema",
+    "Unit": "voile.schema",
     "protect": "voile.privacy.vault",
     "summarize": "voile.summary",
 }
@@ -38,6 +39,7 @@ __all__ = [
     "Number",
     "Receipt",
     "Schema",
+    "Unit",
     "VoileError",
     "__version__",
     "protect",

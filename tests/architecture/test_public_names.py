@@ -16,6 +16,7 @@ PUBLIC_NAMES = [
     "Number",
     "Receipt",
     "Schema",
+    "Unit",
     "VoileError",
     "__version__",
     "protect",

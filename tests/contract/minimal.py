@@ -90,9 +90,7 @@ class MinimalClassifier(ClassifierMixin, BaseEstimator):
         sums = release.values.reshape(len(self.classes_), -1)
         weight = math.sqrt(len(table.schema))
         self.means_ = sums[:, 1:] * weight / np.maximum(sums[:, :1], release.standard_error)
-        self.receipt_ = write_receipt(
-            self.grant_, budget, what="MinimalClassifier.fit", dataset=ledger.dataset
-        )
+        self.receipt_ = write_receipt(self.grant_, budget)
         return self
 
     def __sklearn_is_fitted__(self):

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from voile import Category, Number, Schema, protect
+from voile import Budget, Category, Ledger, Number, Schema, protect
 from voile.privacy import noise
 from voile.privacy.budget import Relation
 from voile.privacy.discovery import find_levels
@@ -42,7 +42,7 @@ def grant_for(table, event, relation=Relation.ADD_REMOVE):
     plan = Plan.of(look=event)
     kind, none = EntryKind.SPEND, Amount()
     entry = new_entry(None, what="test", kind=kind, plan=plan, price=none, total=none)
-    return Grant(plan, entry, relation, table.token)
+    return Grant(plan, entry, Ledger(Budget(math.inf), relation=relation), table)
 
 
 def spread_table(rows=3 * CELLS):

@@ -326,13 +326,23 @@ def test_names_decide_about_errors():
     frame = pd.DataFrame({"a": [1.0], "extra": ["x"]})
     assert list(encode_frame(frame, Schema({"a": Number()}))) == ["a"]
     assert encode_frame(frame, Schema({})) == {}
-    for table in (frame, {"a": [1]}, np.zeros((1, 1)), [[1]], []):
+    for table in (frame, {"a": [1]}, np.zeros((1, 2)), [[1, 2]]):
         with pytest.raises(DataError, match="'b'"):
             encode_frame(table, Schema({"b": Number()}))
     with pytest.raises(DataError, match="x0"):
-        encode_frame(np.zeros((1, 1)), Schema({"b": Number()}))
+        encode_frame(np.zeros((1, 2)), Schema({"b": Number()}))
     with pytest.raises(DataError):
         encode_frame("rows.parquet", Schema({"b": Number()}))
+
+
+def test_columns_without_names_are_meant_in_the_order_of_the_schema():
+    schema = Schema({"age": Number(), "ward": Category(["a", "b"])})
+    for table in (np.array([[30, "b"]], dtype=object), [[30, "b"]]):
+        encoded = encode_frame(table, schema)
+        assert encoded["age"].tolist() == [30.0]
+        assert encoded["ward"].tolist() == [1]
+    # No rows at all must not differ from one row.
+    assert encode_frame([], schema)["age"].shape == (0,)
 
 
 @pytest.mark.parametrize(

@@ -234,22 +234,20 @@ def test_charges_of_an_admission_pay_before_each_look(openings):
     ledger, table = Ledger(BUDGET), private_table()
     with ledger.admit(Plan.of(a=Gaussian(2, 5.0)), "adaptive") as admission:
         for expected in (["a"], ["a", "a"]):
-            grant = charge(table, ledger, admission, Plan.of(a=Gaussian(1, 5.0)))
+            grant = charge(table, admission, Plan.of(a=Gaussian(1, 5.0)))
             gaussian_sum(table, RowCount(), grant.take("a"))
             assert openings == expected
         with pytest.raises(BudgetExceeded):
-            charge(table, ledger, admission, Plan.of(a=Gaussian(1, 5.0)))
+            charge(table, admission, Plan.of(a=Gaussian(1, 5.0)))
     assert openings == ["a", "a"]
 
 
-def test_an_admission_cannot_borrow_the_relation_of_another_ledger():
+def test_an_admission_keeps_the_relation_of_its_ledger():
     """Noise for add/remove is too small for replacement, under which the charge was priced."""
     priced = Ledger(BUDGET, relation="replace_one")
-    with (
-        priced.admit(Plan.of(a=Gaussian(1, 5.0)), "adaptive") as admission,
-        pytest.raises(PlanError, match="relation"),
-    ):
-        charge(private_table(), Ledger(BUDGET), admission, Plan.of(a=Gaussian(1, 5.0)))
+    with priced.admit(Plan.of(a=Gaussian(1, 5.0)), "adaptive") as admission:
+        grant = charge(private_table(), admission, Plan.of(a=Gaussian(1, 5.0)))
+    assert grant.relation is Relation.REPLACE_ONE
 
 
 @pytest.mark.parametrize("relation", Relation)

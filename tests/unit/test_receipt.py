@@ -26,7 +26,7 @@ def receipt_of(plan, budget, **ledger):
     table = protect(ROWS, schema=SCHEMA)
     book = Ledger(budget, **ledger)
     grant = reserve(table, book, plan, "a job")
-    return write_receipt(grant, budget, what="a job", dataset=book.dataset)
+    return write_receipt(grant, budget)
 
 
 @pytest.mark.parametrize("schema", [SCHEMA, None])
@@ -66,12 +66,12 @@ def test_one_look_with_fixed_noise_spoils_the_receipt():
     table = protect(ROWS, schema=SCHEMA)
     grant = reserve(table, Ledger(Budget(5, 1e-6)), Plan.of(a=Gaussian(2, 9.0)), "x")
     gaussian_sum(table, RowCount(), grant.take("a"))
-    clean = write_receipt(grant, Budget(5, 1e-6), what="x", dataset="d")
+    clean = write_receipt(grant, Budget(5, 1e-6))
     assert clean.guarantee
     assert clean.lines[0].openings == 1
     with fixed_noise(0):
         gaussian_sum(table, RowCount(), grant.take("a"))
-    assert not write_receipt(grant, Budget(5, 1e-6), what="x", dataset="d").guarantee
+    assert not write_receipt(grant, Budget(5, 1e-6)).guarantee
 
 
 def test_looks_that_were_paid_and_not_used_count_in_the_promise():

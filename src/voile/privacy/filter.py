@@ -159,6 +159,8 @@ class Filter:
         events = tuple(event for event in events if event.count)
         if not events:
             return Amount()
+        if self.budget.unlimited:
+            return Amount()  # nothing is promised, so nothing needs a price
         if any(isinstance(event, Unprotected) for event in events):
             return Amount(math.inf, math.inf)
         chance = chance_of(events)

@@ -55,11 +55,13 @@ class Ticket:
 class Grant:
     """The looks that one ledger entry has paid for, and how many of them were used."""
 
-    def __init__(self, plan: Plan, entry: Entry, relation: Relation, token: object) -> None:
+    def __init__(self, plan: Plan, entry: Entry, ledger: Ledger, table: PrivateTable) -> None:
         self.plan = plan
         self.entry = entry
-        self.relation = relation
-        self._token = token
+        self.relation = ledger.relation
+        self.dataset = ledger.dataset
+        self.unit = "row" if table.schema.unit is None else str(table.schema.unit)
+        self._token = table.token
         self._taken = dict.fromkeys((step.label for step in plan), 0)
         self._openings = dict.fromkeys((step.label for step in plan), 0)
         self._noise: set[noise.NoiseSource] = set()
@@ -111,11 +113,9 @@ def reserve(table: PrivateTable, ledger: Ledger, plan: Plan, what: str) -> Grant
     BudgetExceeded
         If the plan does not fit; nothing was spent.
     """
-    return Grant(plan, ledger.spend(plan, what), ledger.relation, table.token)
+    return Grant(plan, ledger.spend(plan, what), ledger, table)
 
 
-def charge(table: PrivateTable, ledger: Ledger, admission: Admission, plan: Plan) -> Grant:
+def charge(table: PrivateTable, admission: Admission, plan: Plan) -> Grant:
     """The same out of an admission, for jobs whose next look depends on the last."""
-    if ledger.relation is not admission._ledger.relation:
-        raise PlanError("The admission comes from a ledger of another relation: give that ledger.")
-    return Grant(plan, admission.charge(plan), ledger.relation, table.token)
+    return Grant(plan, admission.charge(plan), admission.ledger, table)

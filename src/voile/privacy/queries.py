@@ -50,9 +50,7 @@ class Query(ABC):
             return self._clipped(block, grid)
         result = np.zeros(self.size, dtype=np.int64)
         for start in range(0, block.rows, step):
-            mask = np.zeros(block.rows, dtype=np.bool_)
-            mask[start : start + step] = True
-            result += self._clipped(block.where(mask), grid)
+            result += self._clipped(block.part(start, start + step), grid)
         return result
 
     def _clipped(self, block: Block, grid: float) -> NDArray[np.int64]:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
-from voile.errors import ReceiptError
+from voile.errors import LedgerError, ReceiptError
 from voile.privacy import noise
 from voile.privacy.accounting import compose, mu_squared
 from voile.privacy.budget import Budget, Relation
@@ -150,7 +150,7 @@ class Receipt:
                 who=str(data["ledger"]["who"]),
                 version=str(data["voile"]),
             )
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, LedgerError) as error:
             if isinstance(error, ReceiptError):
                 raise
             raise ReceiptError(f"The receipt cannot be read: {error!r}.") from error
@@ -193,9 +193,7 @@ def _percent(share: float) -> str:
     return "" if math.isnan(share) else f"{100 * share:.1f} %"
 
 
-def write_receipt(
-    grant: Grant, budget: Budget, *, what: str, dataset: str, unit: str = "row"
-) -> Receipt:
+def write_receipt(grant: Grant, budget: Budget) -> Receipt:
     """The receipt of a job that has finished.
 
     Parameters
@@ -204,23 +202,22 @@ def write_receipt(
         What was paid and how much of it was used.
     budget : Budget
         The job's own budget; its delta is the one for which epsilon is stated.
-    what, dataset, unit : str
     """
     loss = compose(grant.plan.events, grant.relation)
     openings = grant.openings
     return Receipt(
-        what=what,
+        what=grant.entry.what,
         epsilon=loss.epsilon(budget.delta),
         delta=budget.delta,
         relation=grant.relation,
-        unit=unit,
+        unit=grant.unit,
         lines=tuple(
             ReceiptLine(step.label, step.event, openings[step.label], share)
             for step, share in zip(grant.plan, _shares(grant.plan), strict=True)
         ),
         noise=str(grant.noise),
         entry=grant.entry.id,
-        dataset=dataset,
+        dataset=grant.dataset,
         at=grant.entry.at,
         who=grant.entry.who,
     )

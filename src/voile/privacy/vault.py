@@ -39,6 +39,11 @@ class PrivateTable:
         return self._schema
 
     @property
+    def rows_per_unit(self) -> int:
+        """Most rows that one privacy unit has here; every sensitivity is multiplied by it."""
+        return 1 if self._schema.unit is None else self._schema.unit.rows
+
+    @property
     def token(self) -> object:
         """Identity of the rows; a ticket is good for the table it was paid for."""
         return self._token

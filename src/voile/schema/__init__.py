@@ -1,6 +1,7 @@
-"""What is public about a table: columns, bounds, categories, classes, row count."""
+"""What is public about a table: columns, bounds, categories, classes, row count, privacy unit."""
 
 from voile.schema.columns import Category, Column, Level, Number
 from voile.schema.schema import Schema
+from voile.schema.unit import Unit
 
-__all__ = ["Category", "Column", "Level", "Number", "Schema"]
+__all__ = ["Category", "Column", "Level", "Number", "Schema", "Unit"]

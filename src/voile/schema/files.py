@@ -9,6 +9,7 @@ The format, here in YAML::
       job: {kind: category, levels: [clerk, nurse]}
     target: {kind: category, levels: [false, true]}
     rows: 48842                                    # only if the row count is public
+    unit: {column: patient, rows: 2}               # who is protected, if not each row by itself
 
 Whatever the reader does not know, it refuses: a misspelt key must not turn a given bound into one
 that is paid for. YAML is read by the safe loader, without anchors and aliases.
@@ -27,6 +28,7 @@ import yaml
 
 from voile.errors import SchemaError
 from voile.schema.columns import Category, Column, Number
+from voile.schema.unit import Unit
 
 FORMAT_KEY = "voile_schema"
 FORMAT_VERSION = 1
@@ -49,6 +51,7 @@ class SchemaFacts:
     columns: Mapping[str, Column]
     target: Column | None
     rows: int | None
+    unit: Unit | None = None
 
 
 def facts_to_dict(facts: SchemaFacts) -> dict[str, Any]:
@@ -61,6 +64,8 @@ def facts_to_dict(facts: SchemaFacts) -> dict[str, Any]:
         data["target"] = _column_to_dict(facts.target)
     if facts.rows is not None:
         data["rows"] = facts.rows
+    if facts.unit is not None:
+        data["unit"] = {"column": facts.unit.column, "rows": facts.unit.rows}
     return data
 
 
@@ -73,7 +78,7 @@ def facts_from_dict(data: object) -> SchemaFacts:
         Naming the place, if a key is unknown or missing, or a value has the wrong type.
     """
     content = _mapping(data, "the schema")
-    _refuse_unknown(content, (FORMAT_KEY, "columns", "target", "rows"), "the schema")
+    _refuse_unknown(content, (FORMAT_KEY, "columns", "target", "rows", "unit"), "the schema")
     version = content.get(FORMAT_KEY)
     if type(version) is not int or version != FORMAT_VERSION:
         raise SchemaError(
@@ -98,7 +103,18 @@ def facts_from_dict(data: object) -> SchemaFacts:
         columns=columns,
         target=None if target is None else _column_from_dict(target, "the target"),
         rows=rows,
+        unit=_unit_from_dict(content.get("unit")),
     )
+
+
+def _unit_from_dict(data: object) -> Unit | None:
+    if data is None:
+        return None
+    content = _mapping(data, "the unit")
+    _refuse_unknown(content, ("column", "rows"), "the unit")
+    if "column" not in content:
+        raise SchemaError("The unit has no 'column': name the column that tells whose row it is.")
+    return Unit(content["column"], content.get("rows", 1))
 
 
 def format_of(path: Path) -> Format:

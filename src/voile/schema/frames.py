@@ -304,7 +304,9 @@ def _recognise_rows(rows: list[Any] | tuple[Any, ...]) -> RecognisedFrame:
     if not rows:
         return RecognisedFrame(Layout.ROWS, [], ())
     first = rows[0]
-    if not isinstance(first, (list, tuple, np.ndarray)) or np.ndim(first) == 0:
+    if not isinstance(first, (list, tuple, np.ndarray)) or (
+        isinstance(first, np.ndarray) and first.ndim == 0
+    ):
         raise DataError(
             f"A list of {type(first).__name__} is not a table: every row must be a list, with one "
             f"value per column."

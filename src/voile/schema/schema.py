@@ -20,6 +20,7 @@ from voile.schema.files import (
     write_text,
 )
 from voile.schema.frames import FrameColumn, Kind, describe_frame
+from voile.schema.unit import Unit
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -37,6 +38,8 @@ class Schema(Mapping[str, Column]):
         The column to predict: its bounds, or its classes.
     rows : int or None
         The row count, >= 1, only if it is public.
+    unit : Unit or None
+        Who is protected, if not each row by itself.
 
     Raises
     ------
@@ -56,6 +59,7 @@ class Schema(Mapping[str, Column]):
     _: KW_ONLY
     target: Column | None = None
     rows: int | None = None
+    unit: Unit | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.columns, Mapping):
@@ -76,6 +80,16 @@ class Schema(Mapping[str, Column]):
             raise SchemaError(
                 f"The 'rows' of a Schema must be a whole number >= 1. Got {self.rows!r} instead: "
                 f"give the public row count, or leave it out."
+            )
+        if self.unit is not None and not isinstance(self.unit, Unit):
+            raise SchemaError(
+                f"The 'unit' of a Schema must be a Unit. Got {self.unit!r} instead: give "
+                f"Unit('patient', rows=1), or leave it out."
+            )
+        if self.unit is not None and self.unit.column in self.columns:
+            raise SchemaError(
+                f"Column {self.unit.column!r} is the privacy unit and cannot be a feature too: "
+                f"leave it out of the columns."
             )
         object.__setattr__(self, "columns", MappingProxyType(dict(self.columns)))
 
@@ -101,7 +115,7 @@ class Schema(Mapping[str, Column]):
     @property
     def _identity(self) -> tuple[object, ...]:
         # The order of columns is part of a schema: models number their features by it.
-        return tuple(self.columns.items()), self.target, self.rows
+        return tuple(self.columns.items()), self.target, self.rows, self.unit
 
     def __repr__(self) -> str:
         parts = ["{" + ", ".join(f"{name!r}: {column!r}" for name, column in self.items()) + "}"]
@@ -109,16 +123,24 @@ class Schema(Mapping[str, Column]):
             parts.append(f"target={self.target!r}")
         if self.rows is not None:
             parts.append(f"rows={self.rows}")
+        if self.unit is not None:
+            parts.append(f"unit={self.unit!r}")
         return f"Schema({', '.join(parts)})"
 
     # Read-only mapping views can be neither copied nor pickled, and schemas travel in estimators.
     def __getstate__(self) -> dict[str, Any]:
-        return {"columns": dict(self.columns), "target": self.target, "rows": self.rows}
+        return {
+            "columns": dict(self.columns),
+            "target": self.target,
+            "rows": self.rows,
+            "unit": self.unit,
+        }
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
         object.__setattr__(self, "columns", MappingProxyType(dict(state["columns"])))
         object.__setattr__(self, "target", state["target"])
         object.__setattr__(self, "rows", state["rows"])
+        object.__setattr__(self, "unit", state["unit"])
 
     # -- what is known --------------------------------------------------------------------------
 
@@ -163,6 +185,10 @@ class Schema(Mapping[str, Column]):
     def with_rows(self, rows: int | None) -> Schema:
         """Return a schema with another public row count."""
         return replace(self, rows=rows)
+
+    def with_unit(self, unit: Unit | None) -> Schema:
+        """Return a schema with another privacy unit."""
+        return replace(self, unit=unit)
 
     def select(self, names: Iterable[str]) -> Schema:
         """Return a schema with the named columns only, in the order of `names`."""
@@ -214,13 +240,13 @@ class Schema(Mapping[str, Column]):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the schema as plain dictionaries, lists, text and numbers."""
-        return facts_to_dict(SchemaFacts(self.columns, self.target, self.rows))
+        return facts_to_dict(SchemaFacts(self.columns, self.target, self.rows, self.unit))
 
     @classmethod
     def from_dict(cls, data: object) -> Schema:
         """Read a schema from the form `to_dict` gives; refuse anything else (SchemaError)."""
         facts = facts_from_dict(data)
-        return cls(facts.columns, target=facts.target, rows=facts.rows)
+        return cls(facts.columns, target=facts.target, rows=facts.rows, unit=facts.unit)
 
     def to_json(self) -> str:
         """Return the schema as JSON."""

@@ -80,8 +80,7 @@ def summarize(
         )
     )
     plan = calibrate(budget, shape, book.relation)
-    what = "summary of a table"
-    grant = reserve(table, book, plan, what)
+    grant = reserve(table, book, plan, "summary of a table")
     rows, rows_error = float(known_rows or 0), 0.0
     if not known_rows:
         release = gaussian_sum(table, RowCount(), grant.take(_ROWS))
@@ -93,7 +92,7 @@ def summarize(
         rows=rows,
         rows_standard_error=rows_error,
         columns=columns,
-        receipt=write_receipt(grant, budget, what=what, dataset=book.dataset),
+        receipt=write_receipt(grant, budget),
     )
 
 

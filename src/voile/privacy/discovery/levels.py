@@ -57,12 +57,14 @@ def find_levels(table: PrivateTable, column: str, ticket: Ticket) -> FoundLevels
     event = ticket.event
     match event:
         case Threshold():
-            # Replacing a row moves two counts by one each, and may make a lone value twice.
-            changed = 1 if ticket.relation is Relation.ADD_REMOVE else 2
-            scale = event.noise_multiplier * math.sqrt(changed)
+            # A unit of k rows moves counts by at most k in all, and may bring k values of its own,
+            # each with a count of at most k. Replacing one does so on both sides.
+            most = table.rows_per_unit
+            sides = 1 if ticket.relation is Relation.ADD_REMOVE else 2
+            scale = event.noise_multiplier * most * math.sqrt(sides)
             grid = noise.grid_for(scale)
             # One grid step more, because the noise is a rounded Gaussian.
-            threshold = 1.0 + grid + scale * float(-ndtri(event.delta / changed))
+            threshold = most + grid + scale * float(-ndtri(event.delta / (most * sides)))
         case Unprotected():
             scale, threshold, grid = 0.0, 0.5, 2.0**-30
         case _:

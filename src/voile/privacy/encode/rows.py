@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
@@ -13,8 +12,6 @@ from voile.privacy.encode.column import encode_values
 from voile.privacy.encode.value import PrivateColumn
 from voile.schema import Column, Schema
 from voile.schema.frames import Layout, RecognisedFrame, Values, adopt_column, recognise_frame
-
-_NUMBERED: Final = re.compile(r"x(0|[1-9][0-9]{0,8})")
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -29,11 +26,14 @@ class PickedRows:
         None without a target.
     row_count : int
         The number of rows, which is private too.
+    unit : series, array or list of length rows, or None
+        Whose row it is; None if the schema has no privacy unit.
     """
 
     columns: dict[str, Values]
     target: Values | None
     row_count: int
+    unit: Values | None = None
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -100,7 +100,10 @@ def pick_rows(frame: object, target: object, schema: Schema) -> PickedRows:
             "The table and the target have different numbers of rows: give one target value per "
             "row."
         )
-    return PickedRows(private_columns, private_target, row_count)
+    private_unit = None
+    if schema.unit is not None:
+        private_unit = _private_columns(recognised, (schema.unit.column,))[schema.unit.column]
+    return PickedRows(private_columns, private_target, row_count, private_unit)
 
 
 def encode_rows(frame: object, target: object, schema: Schema) -> EncodedRows:
@@ -176,8 +179,8 @@ def _private_columns(recognised: RecognisedFrame, names: tuple[str, ...]) -> dic
     keys = {column.name: column.key for column in recognised.columns}
     private_rows = recognised.rows
     if recognised.layout is Layout.ROWS and not private_rows:
-        # A list without rows has no width, so every numbered column is there, and empty.
-        keys = {name: 0 for name in names if _NUMBERED.fullmatch(name)}
+        # A list without rows has no width, so every column is there, and empty.
+        keys = dict.fromkeys(names, 0)
     absent = [name for name in names if name not in keys]
     if recognised.layout in (Layout.ARRAY, Layout.ROWS) and len(absent) == len(names) == len(
         recognised.columns

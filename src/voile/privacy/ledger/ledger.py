@@ -314,7 +314,7 @@ class Admission:
     """Budget set aside for one adaptive job; charge it before each look, then close it."""
 
     def __init__(self, ledger: Ledger, entry: Entry) -> None:
-        self._ledger = ledger
+        self.ledger = ledger
         self.entry = entry
         self._used = Amount()
         self._open = True
@@ -334,7 +334,7 @@ class Admission:
                 "An admission belongs to the process that asked for it: ask the ledger for another "
                 "one in the forked process."
             )
-        price = self._ledger.filter.price_apart(plan.events)
+        price = self.ledger.filter.price_apart(plan.events)
         with self._lock:
             if not self._open:
                 raise PlanError("This admission is closed; ask the ledger for a new one.")
@@ -344,7 +344,7 @@ class Admission:
                     "The charge is larger than what was set aside for this job: admit a larger "
                     "upper bound. Nothing was charged."
                 )
-            entry = self._ledger._book.append(
+            entry = self.ledger._book.append(
                 lambda last: self._line(last, EntryKind.CHARGE, plan, price, what)
             )
             self._used = used
@@ -365,7 +365,7 @@ class Admission:
                 return
             left = self.entry.price - self._used
             if left.loss > 0 or left.chance > 0:
-                self._ledger._book.append(
+                self.ledger._book.append(
                     lambda last: self._line(last, EntryKind.RELEASE, Plan(()), left, None)
                 )
 

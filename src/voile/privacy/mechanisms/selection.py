@@ -77,7 +77,7 @@ def _select(
         raise PlanError(
             f"This look was paid as a {event.kind!r} event; a selection needs a 'pure' one."
         )
-    sensitivity = query.sensitivity_max(ticket.relation)
+    sensitivity = query.sensitivity_max(ticket.relation) * table.rows_per_unit
     grid = 2.0 ** (math.floor(math.log2(sensitivity)) - _BITS)
     scores = open_rows(table, ticket).total(query, grid)
     left = np.setdiff1d(np.arange(query.size), np.asarray(without, dtype=np.int64))

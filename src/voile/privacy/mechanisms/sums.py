@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from voile.errors import PlanError
+from voile.errors import PlanError, SettingError
 from voile.privacy import noise
 from voile.privacy.events import Event, Gaussian, Laplace, PoissonGaussian, Unprotected
 from voile.privacy.grant import Ticket
@@ -42,10 +42,16 @@ def gaussian_sum(table: PrivateTable, query: Query, ticket: Ticket) -> Release:
     event = ticket.event
     match event:
         case PoissonGaussian():
+            if table.rows_per_unit > 1:
+                raise SettingError(
+                    "Rows are sampled one by one, which proves nothing for units of several rows: "
+                    "use Unit(..., rows=1), or a job without sampling."
+                )
             # dp-accounting's sampled Gaussian expects the bound of one row in both relations.
             scale, rate = event.noise_multiplier * query.bound, event.rate
         case Gaussian():
-            scale, rate = event.noise_multiplier * query.sensitivity(ticket.relation), 1.0
+            sensitivity = query.sensitivity(ticket.relation) * table.rows_per_unit
+            scale, rate = event.noise_multiplier * sensitivity, 1.0
         case Unprotected():
             return _noiseless(table, query, ticket)
         case _:
@@ -75,7 +81,8 @@ def laplace_sum(table: PrivateTable, query: Query, ticket: Ticket) -> Release:
     event = ticket.event
     match event:
         case Laplace():
-            scale = event.noise_multiplier * query.sensitivity_l1(ticket.relation)
+            sensitivity = query.sensitivity_l1(ticket.relation) * table.rows_per_unit
+            scale = event.noise_multiplier * sensitivity
         case Unprotected():
             return _noiseless(table, query, ticket)
         case _:

@@ -48,6 +48,14 @@ class Block:
             {name: values[mask] for name, values in self.kept.items()},
         )
 
+    def part(self, start: int, stop: int) -> Block:
+        """Some consecutive rows; what they keep is a view of what this block keeps."""
+        return Block(
+            min(stop, self.rows) - start,
+            lambda name: self[name][start:stop],
+            {name: values[start:stop] for name, values in self.kept.items()},
+        )
+
     def __repr__(self) -> str:
         return "<Block of private rows>"
 

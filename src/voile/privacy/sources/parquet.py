@@ -8,11 +8,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from voile.errors import DataError
 from voile.privacy.encode import encode_target
 from voile.privacy.sources.block import Block, Column
 from voile.privacy.sources.source import BLOCK_ROWS, TARGET, RowSource
+from voile.privacy.sources.units import UnitCounter
 from voile.schema import Schema
+from voile.schema.frames import adopt_column
 
 
 class ParquetSource(RowSource):
@@ -41,11 +46,17 @@ class ParquetSource(RowSource):
         self.schema = schema if target is not None else schema.with_target(None)
         self._kept: dict[int, dict[str, Column]] = {}
         present = [set(names) for names in self._names().values()]
-        for name in (*schema, *([target] if target else [])):
+        unit = [schema.unit.column] if schema.unit else []
+        for name in (*schema, *([target] if target else []), *unit):
             if not any(name in names for names in present):
                 raise DataError(
                     f"The files have no column {name!r}: correct the schema, or leave it out."
                 )
+        self._chosen: list[NDArray[np.bool_]] | None = None
+        if schema.unit is not None:
+            counter, own = UnitCounter(schema.unit), schema.unit.column
+            pieces = self._pieces({own})
+            self._chosen = [counter.choose(adopt_column(p.column(own), "unit")) for p in pieces]
 
     def _names(self) -> dict[str, list[str]]:
         """Column names of every file, in the order of the files' names."""
@@ -67,6 +78,7 @@ class ParquetSource(RowSource):
 
     def with_schema(self, schema: Schema) -> ParquetSource:
         """The same rows under another schema; nothing kept per row is carried over."""
+        self._check_unit(schema)
         return ParquetSource(self._path, self._target, schema)
 
     def blocks(self, columns: Collection[str]) -> Iterator[Block]:
@@ -75,22 +87,27 @@ class ParquetSource(RowSource):
         Each file is read by its own types: Arrow would convert them to those of the first file, and
         a value that cannot be converted would be told in an error.
         """
-        wanted = dict.fromkeys(self._target if name == TARGET else name for name in columns)
-        index = 0
+        wanted = {self._target if name == TARGET else name for name in columns}
+        for index, piece in enumerate(self._pieces(wanted)):
+            yield self._block(index, piece)
+
+    def _pieces(self, wanted: Collection[str | None]) -> Iterator[_Piece]:
         for file, present in self._names().items():
-            for piece in _pieces(file, [name for name in present if name in wanted]):
-                yield self._block(index, piece)
-                index += 1
+            yield from _pieces(file, [name for name in present if name in wanted])
 
     def _block(self, index: int, piece: _Piece) -> Block:
+        chosen = None if self._chosen is None else self._chosen[index]
+        rows = piece.rows if chosen is None else int(np.count_nonzero(chosen))
+
         def load(name: str) -> Column:
             described = self.schema.target if name == TARGET else self.schema[name]
             own = self._target if name == TARGET else name
             if own is None or described is None:
                 raise KeyError(name)
-            return encode_target(piece.column(own), described)
+            encoded = encode_target(piece.column(own), described)
+            return encoded if chosen is None else encoded[chosen]
 
-        return Block(piece.rows, load, self._kept.setdefault(index, {}))
+        return Block(rows, load, self._kept.setdefault(index, {}))
 
 
 @dataclass(frozen=True, repr=False, eq=False)

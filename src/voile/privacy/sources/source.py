@@ -82,6 +82,11 @@ class RowSource(ABC):
         for _ in self._visit(columns, work):
             pass
 
+    def _check_unit(self, schema: Schema) -> None:
+        """Refuse another privacy unit: which rows are used was decided with the first one."""
+        if schema.unit != self.schema.unit:
+            raise SchemaError("The privacy unit of a protected table cannot change: protect again.")
+
     def _check(self, columns: Collection[str]) -> None:
         """Refuse unknown columns before the first row, so that an empty table refuses them too."""
         for name in columns:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
+import numpy as np
+from numpy.typing import NDArray
+
 from voile.errors import DataError
 from voile.privacy.encode import PickedRows, encode_values, pick_rows
 from voile.privacy.sources.block import Block, Column
 from voile.privacy.sources.source import BLOCK_ROWS, TARGET, RowSource
+from voile.privacy.sources.units import UnitCounter
 from voile.schema import Category, Schema
 
 
@@ -25,7 +29,13 @@ class TableSource(RowSource):
     """
 
     def __init__(self, frame: object, target: object, schema: Schema) -> None:
-        self._start(pick_rows(frame, target, schema), schema)
+        picked = pick_rows(frame, target, schema)
+        self._chosen: list[NDArray[np.bool_]] | None = None
+        if schema.unit is not None and picked.unit is not None:
+            counter = UnitCounter(schema.unit)
+            starts = range(0, picked.row_count, BLOCK_ROWS)
+            self._chosen = [counter.choose(picked.unit[a : a + BLOCK_ROWS]) for a in starts]
+        self._start(picked, schema)
 
     def _start(self, picked: PickedRows, schema: Schema) -> None:
         # Nobody can ask for a target that was not given.
@@ -37,10 +47,12 @@ class TableSource(RowSource):
 
     def with_schema(self, schema: Schema) -> TableSource:
         """The same rows under another schema; nothing kept per row is carried over."""
+        self._check_unit(schema)
         for name in schema:
             if name not in self._picked.columns:
                 raise DataError(f"The table was protected without column {name!r}: name it then.")
         other = object.__new__(TableSource)
+        other._chosen = self._chosen
         other._start(self._picked, schema)
         return other
 
@@ -53,6 +65,8 @@ class TableSource(RowSource):
         start = index * BLOCK_ROWS
         stop = min(start + BLOCK_ROWS, self._picked.row_count)
         codes = self._codes[index]
+        chosen = None if self._chosen is None else self._chosen[index]
+        rows = stop - start if chosen is None else int(np.count_nonzero(chosen))
 
         def load(name: str) -> Column:
             if name in codes:
@@ -63,8 +77,10 @@ class TableSource(RowSource):
             if values is None or described is None:
                 raise KeyError(name)
             encoded = encode_values(values[start:stop], described)
+            if chosen is not None:
+                encoded = encoded[chosen]
             if isinstance(described, Category):
                 codes[name] = encoded
             return encoded
 
-        return Block(stop - start, load, self._kept[index])
+        return Block(rows, load, self._kept[index])

@@ -1,0 +1,45 @@
+"""Who is protected, when one person (or company, or device) may have several rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from voile.errors import SchemaError
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """The privacy unit: all rows with the same value in a column belong to one.
+
+    The promise then covers a unit with all its rows. At most ``rows`` rows of each are used (the
+    first ones); noise grows in proportion to ``rows``. Rows without a value form one unit together.
+
+    Parameters
+    ----------
+    column : str
+        Name of the column that tells whose row it is. It is not a feature.
+    rows : int
+        Most rows of one unit that are used, >= 1.
+
+    Examples
+    --------
+    >>> Unit("patient", rows=2)
+    Unit(column='patient', rows=2)
+    """
+
+    column: str
+    rows: int = 1
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.column, str) or not self.column:
+            raise SchemaError(
+                f"The 'column' of a Unit must be the name of a column. Got {self.column!r} instead."
+            )
+        if type(self.rows) is not int or self.rows < 1:
+            raise SchemaError(
+                f"The 'rows' of a Unit must be a whole number >= 1. Got {self.rows!r} instead."
+            )
+
+    def __str__(self) -> str:
+        rows = "one row" if self.rows == 1 else f"{self.rows} rows"
+        return f"{self.column} (at most {rows} each)"
