@@ -1,17 +1,17 @@
 """Every error Voile raises, as one small tree.
 
-VoileError
-├── SchemaError            the public description is wrong or incomplete      (ValueError)
-├── DataError              the table cannot be used; never depends on values  (ValueError)
-├── SettingError           a parameter is out of its range                    (ValueError)
-├── VaultError             someone tried to look at private rows              (TypeError)
-├── PlanError              a look at the rows that the plan did not announce  (RuntimeError)
-├── LedgerError            the book of spending cannot be used                (RuntimeError)
-│   ├── BudgetExceeded     the spend was refused; nothing was spent
-│   ├── LedgerUnavailable  the file or database does not answer
-│   └── LedgerMismatch     the book belongs to other data or another budget
-├── ReceiptError           a receipt cannot be read                           (ValueError)
-└── MissingExtra           an optional dependency is not installed            (ImportError)
+    VoileError
+    ├── SchemaError            the public description is wrong or incomplete      (ValueError)
+    ├── DataError              the table cannot be used; never depends on values  (ValueError)
+    ├── SettingError           a parameter is out of its range                    (ValueError)
+    ├── VaultError             someone tried to look at private rows              (TypeError)
+    ├── PlanError              a look at the rows that the plan did not announce  (RuntimeError)
+    ├── LedgerError            the book of spending cannot be used                (RuntimeError)
+    │   ├── BudgetExceeded     the spend was refused; nothing was spent
+    │   ├── LedgerUnavailable  the file or database does not answer
+    │   └── LedgerMismatch     the book belongs to other data or another budget
+    ├── ReceiptError           a receipt cannot be read                           (ValueError)
+    └── MissingExtra           an optional dependency is not installed            (ImportError)
 
 A message says what is wrong, where, and the remedy. It never contains a private value, and
 whether it is raised never depends on one.

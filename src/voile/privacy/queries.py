@@ -140,7 +140,19 @@ class RowCount(CellQuery):
 
 
 @dataclass(frozen=True)
-class CategoryCounts(CellQuery):
+class ColumnCells(CellQuery):
+    """A histogram of one column."""
+
+    column: str
+
+    @property
+    def columns(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The column read."""
+        return (self.column,)
+
+
+@dataclass(frozen=True)
+class CategoryCounts(ColumnCells):
     """How many rows hold each level of a category, then "other", then missing.
 
     Parameters
@@ -150,13 +162,7 @@ class CategoryCounts(CellQuery):
         Number of levels in the schema.
     """
 
-    column: str
     listed: int
-
-    @property
-    def columns(self) -> tuple[str, ...]:  # type: ignore[override]
-        """The column read."""
-        return (self.column,)
 
     @property
     def size(self) -> int:  # type: ignore[override]
@@ -173,7 +179,7 @@ class CategoryCounts(CellQuery):
 
 
 @dataclass(frozen=True)
-class NumberCounts(CellQuery):
+class NumberCounts(ColumnCells):
     """How many rows fall between cut points of a number, then missing.
 
     Parameters
@@ -183,17 +189,11 @@ class NumberCounts(CellQuery):
         Increasing inner cut points; a value equal to a cut falls to its right.
     """
 
-    column: str
     cuts: tuple[float, ...]
 
     def __post_init__(self) -> None:
         if any(a >= b for a, b in zip(self.cuts, self.cuts[1:], strict=False)):
             raise SettingError(f"The cuts of column {self.column!r} must increase.")
-
-    @property
-    def columns(self) -> tuple[str, ...]:  # type: ignore[override]
-        """The column read."""
-        return (self.column,)
 
     @property
     def size(self) -> int:  # type: ignore[override]

@@ -17,7 +17,7 @@ from scipy.special import ndtri
 
 from voile.privacy.grant import Ticket
 from voile.privacy.mechanisms.sums import gaussian_sum
-from voile.privacy.queries import CellQuery
+from voile.privacy.queries import ColumnCells
 from voile.privacy.sources.block import Block
 from voile.privacy.vault import PrivateTable
 from voile.schema import Number
@@ -31,15 +31,8 @@ _FALSE_ALARM = 1e-3
 
 
 @dataclass(frozen=True)
-class LogCells(CellQuery):
+class LogCells(ColumnCells):
     """Counts by sign and power of two: negative (large to small), zero, positive, missing."""
-
-    column: str
-
-    @property
-    def columns(self) -> tuple[str, ...]:  # type: ignore[override]
-        """The column read."""
-        return (self.column,)
 
     @property
     def size(self) -> int:  # type: ignore[override]

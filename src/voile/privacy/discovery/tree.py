@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from voile.errors import SchemaError
 from voile.privacy.grant import Ticket
 from voile.privacy.mechanisms.sums import gaussian_sum
-from voile.privacy.queries import CellQuery
+from voile.privacy.queries import ColumnCells
 from voile.privacy.sources.block import Block
 from voile.privacy.vault import PrivateTable
 from voile.schema import Number
@@ -32,19 +32,13 @@ _CLEAR = 4.0
 
 
 @dataclass(frozen=True)
-class TreeCells(CellQuery):
+class TreeCells(ColumnCells):
     """Counts of all tree nodes, coarse level first, then one cell per level for missing values."""
 
-    column: str
     lower: float
     upper: float
 
     levels = DEPTH
-
-    @property
-    def columns(self) -> tuple[str, ...]:  # type: ignore[override]
-        """The column read."""
-        return (self.column,)
 
     @property
     def size(self) -> int:  # type: ignore[override]
