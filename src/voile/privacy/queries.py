@@ -11,6 +11,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,12 +33,26 @@ class Query(ABC):
     kernel; a test compares it with ``shares`` on neighbouring tables.
     """
 
-    columns: tuple[str, ...]
-    size: int
-    bound: float
+    if TYPE_CHECKING:
+        # Read-only for the type checker, so that subclasses may use fields or properties.
+        @property
+        def columns(self) -> tuple[str, ...]:
+            """Columns to read."""
 
-    signed: bool = True
-    """Whether shares may be negative; if not, replacing a row moves the sum by less."""
+        @property
+        def size(self) -> int:
+            """Length of the vector."""
+
+        @property
+        def bound(self) -> float:
+            """Largest L2 norm of one row's share."""
+
+        @property
+        def signed(self) -> bool:
+            """Whether shares may be negative; if not, replacing a row moves the sum by less."""
+
+    else:
+        signed = True
 
     @abstractmethod
     def shares(self, block: Block) -> NDArray[np.float64]:
@@ -91,7 +106,7 @@ class CellQuery(Query):
     signed = False
 
     @property
-    def bound(self) -> float:  # type: ignore[override]
+    def bound(self) -> float:
         """One row adds 1 in each partition."""
         return math.sqrt(self.levels)
 
@@ -146,7 +161,7 @@ class ColumnCells(CellQuery):
     column: str
 
     @property
-    def columns(self) -> tuple[str, ...]:  # type: ignore[override]
+    def columns(self) -> tuple[str, ...]:
         """The column read."""
         return (self.column,)
 
@@ -165,7 +180,7 @@ class CategoryCounts(ColumnCells):
     listed: int
 
     @property
-    def size(self) -> int:  # type: ignore[override]
+    def size(self) -> int:
         """Levels, other, missing."""
         return self.listed + 2
 
@@ -196,7 +211,7 @@ class NumberCounts(ColumnCells):
             raise SettingError(f"The cuts of column {self.column!r} must increase.")
 
     @property
-    def size(self) -> int:  # type: ignore[override]
+    def size(self) -> int:
         """Bins and missing."""
         return len(self.cuts) + 2
 
@@ -217,22 +232,22 @@ class Together(Query):
     parts: tuple[Query, ...]
 
     @property
-    def columns(self) -> tuple[str, ...]:  # type: ignore[override]
+    def columns(self) -> tuple[str, ...]:
         """All columns read."""
         return tuple(dict.fromkeys(name for part in self.parts for name in part.columns))
 
     @property
-    def size(self) -> int:  # type: ignore[override]
+    def size(self) -> int:
         """Sum of the sizes."""
         return sum(part.size for part in self.parts)
 
     @property
-    def bound(self) -> float:  # type: ignore[override]
+    def bound(self) -> float:
         """Norms of the parts add in squares."""
         return math.sqrt(math.fsum(part.bound**2 for part in self.parts))
 
     @property
-    def signed(self) -> bool:  # type: ignore[override]
+    def signed(self) -> bool:
         """Whether any part has negative shares."""
         return any(part.signed for part in self.parts)
 

@@ -35,7 +35,7 @@ class LogCells(ColumnCells):
     """Counts by sign and power of two: negative (large to small), zero, positive, missing."""
 
     @property
-    def size(self) -> int:  # type: ignore[override]
+    def size(self) -> int:
         """Negative powers, zero, positive powers, missing."""
         return 2 * _POWERS + 2
 

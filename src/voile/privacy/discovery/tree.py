@@ -41,7 +41,7 @@ class TreeCells(ColumnCells):
     levels = DEPTH
 
     @property
-    def size(self) -> int:  # type: ignore[override]
+    def size(self) -> int:
         """Nodes of all levels, and missing values once per level."""
         return _NODES + DEPTH
 
