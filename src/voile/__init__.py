@@ -2,7 +2,7 @@
 
 >>> import voile
 >>> voile.Budget(epsilon=1, delta=1e-6)
-Budget(epsilon=1, delta=1e-06)
+Budget(epsilon=1.0, delta=1e-06)
 """
 
 from importlib import import_module

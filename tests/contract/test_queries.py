@@ -375,3 +375,16 @@ def test_unknown_columns_are_refused_with_and_without_rows(values):
 def test_cuts_must_increase():
     with pytest.raises(SettingError, match="increase"):
         NumberCounts("a", (1.0, 1.0))
+
+
+def test_a_bad_bound_is_refused_however_many_rows_there_are():
+    class Vast(queries.RowCount):
+        bound = 1e200
+
+    messages = set()
+    for rows in ([], [1.0]):
+        source = TableSource({"a": rows}, None, Schema({"a": Number(0, 1)}))
+        with pytest.raises(SettingError) as caught:
+            source.total(Vast(), 1.0)
+        messages.add(str(caught.value))
+    assert len(messages) == 1

@@ -128,3 +128,13 @@ def test_units_survive_files(tmp_path):
         assert Schema.load(tmp_path / name) == schema
     with pytest.raises(SchemaError, match="unit"):
         Schema.from_dict({**schema.to_dict(), "unit": {"column": "who", "lines": 3}})
+
+
+def test_files_that_changed_are_refused_without_numbers(tmp_path):
+    path = tmp_path / "rows.parquet"
+    pd.DataFrame({"who": [1, 2, 3], "a": [0.1, 0.2, 0.3]}).to_parquet(path)
+    table = protect(path, schema=Schema({"a": Number(0, 1)}, unit=Unit("who")))
+    pd.DataFrame({"who": [1, 2, 3, 4], "a": [0.1, 0.2, 0.3, 0.4]}).to_parquet(path)
+    with pytest.raises(DataError, match="protect again") as caught:
+        summarize(table)
+    assert not any(character.isdigit() for character in str(caught.value))

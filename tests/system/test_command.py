@@ -27,7 +27,7 @@ def test_demo_shows_a_receipt_and_writes_page_json_and_ledger(tmp_path):
     assert "Receipt for summary of a table" in page
     summary = json.loads((tmp_path / "out" / "summary.json").read_text(encoding="utf-8"))
     assert summary["receipt"]["epsilon"] <= 1.0
-    assert (tmp_path / "out" / "rand.db").exists()
+    assert (tmp_path / "out" / "voile-demo-ledger.db").exists()
 
 
 def test_demo_speaks_json(tmp_path):

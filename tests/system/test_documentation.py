@@ -1,6 +1,9 @@
 """Every Python snippet of the README and the documentation runs as written."""
 
+import doctest
+import importlib
 import os
+import pkgutil
 import re
 import subprocess
 import sys
@@ -8,12 +11,31 @@ from pathlib import Path
 
 import pytest
 
+import voile
+
 ROOT = Path(__file__).parents[2]
 PAGES = [
     page
     for page in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
     if "```python" in page.read_text(encoding="utf-8")
 ]
+
+MODULES = [
+    module.name
+    for module in pkgutil.walk_packages(voile.__path__, "voile.")
+    if module.name != "voile.__main__"
+] + ["voile"]
+
+
+@pytest.mark.parametrize("module", sorted(MODULES))
+def test_examples_in_docstrings_are_true(module):
+    result = doctest.testmod(importlib.import_module(module))
+    assert result.failed == 0
+
+
+def test_some_docstrings_have_examples():
+    tried = sum(doctest.testmod(importlib.import_module(module)).attempted for module in MODULES)
+    assert tried >= 10
 
 
 def test_there_are_snippets():

@@ -70,6 +70,14 @@ def test_a_commit_is_on_disk_even_if_the_server_is_told_to_be_hasty(database):
     assert setting == "on"
 
 
+def test_a_forgotten_name_never_gives_a_fresh_budget(database):
+    Ledger(database, BUDGET, dataset="first")
+    assert Ledger(database).dataset == "first"  # there is no other it could be
+    Ledger(database, BUDGET, dataset="second")
+    with pytest.raises(LedgerMismatch, match="say which"):
+        Ledger(database, BUDGET)
+
+
 def test_one_database_keeps_many_data_sets_apart(database):
     first = Ledger(database, BUDGET, dataset="first")
     second = Ledger(database, Budget(2, 1e-5), dataset="second", filter="renyi")

@@ -143,6 +143,10 @@ def test_events_survive_json(events):
     [
         lambda: Gaussian(1, 0.0),
         lambda: Gaussian(1, math.nan),
+        lambda: Gaussian(1, math.inf),
+        lambda: Gaussian(1, "3"),
+        lambda: Gaussian(1.5, 3.0),
+        lambda: Budget("1", 1e-6),
         lambda: Gaussian(-1, 1.0),
         lambda: Pure(1, -1.0),
         lambda: PoissonGaussian(1, 1.0, 1.5),

@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 
 import joblib
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -844,3 +845,26 @@ def test_a_budget_without_end_is_strict_json():
 
     data = json.loads(ledger.to_json(), parse_constant=refuse)
     assert data["budget"]["epsilon"] is None
+
+
+@pytest.mark.parametrize("kind", ["gdp", "renyi"])
+def test_numbers_of_any_type_are_written_so_that_they_can_be_read(tmp_path, kind):
+    """The repr of a numpy float in an append-only file would spoil the ledger for ever."""
+    number = np.float64
+    Ledger(
+        tmp_path / "l.db",
+        Budget(np.float32(1.0), number(1e-6)),
+        filter=kind,
+        slack=number(0.2),
+    )
+    ledger = Ledger(tmp_path / "l.db")
+    plan = Plan.of(
+        a=Gaussian(np.int64(2), number(90.0)),
+        b=Threshold(1, number(90.0), number(1e-9)),
+        c=PoissonGaussian(3, number(20.0), np.float32(0.125)),
+    )
+    ledger.spend(plan, "job")
+    assert Ledger(tmp_path / "l.db").history()[0].plan == plan
+    assert type(plan["a"].noise_multiplier) is float
+    assert type(plan["a"].count) is int
+    assert Ledger(tmp_path / "l.db").remaining().epsilon < 1.0

@@ -55,7 +55,7 @@ def run_demo(output: Path, *, epsilon: float, as_json: bool) -> None:
         raise DataError(
             f"The folder {str(output)!r} cannot be written: {error.strerror}."
         ) from None
-    where = output / "rand.db"
+    where = output / "voile-demo-ledger.db"
     where.unlink(missing_ok=True)  # the demo's data are public: each run may start anew
     ledger = Ledger(where, Budget(2 * epsilon, 1e-6), dataset="RAND health insurance experiment")
     summary = summarize(rows, epsilon=epsilon, delta=1e-6, schema=SCHEMA, ledger=ledger)

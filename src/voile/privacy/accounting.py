@@ -127,7 +127,6 @@ def _dominating_mu(distribution: Any, chance: float) -> float:
     return math.exp(root + 1e-6)
 
 
-@lru_cache(maxsize=512)
 def _distribution(event: Event, relation: Relation, interval: float) -> Any:
     """The dp-accounting distribution of one event, all its repetitions included."""
     match event:
@@ -184,7 +183,8 @@ def compose(
     return _compose(tuple(event for event in events if event.count), relation, coarse)
 
 
-@lru_cache(maxsize=512)
+# Few: a discretised distribution may take tens of megabytes.
+@lru_cache(maxsize=16)
 def _compose(events: tuple[Event, ...], relation: Relation, coarse: bool) -> Loss:
     chance = chance_of(events)
     if any(isinstance(event, Unprotected) for event in events):

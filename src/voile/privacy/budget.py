@@ -5,8 +5,17 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from enum import StrEnum
+from numbers import Real
 
 from voile.errors import SettingError
+
+
+def plain_float(value: object) -> float:
+    """A number of any type as Python's own float; nan if it is not a number.
+
+    What is written into ledgers must be plain: the repr of numpy's floats cannot be read back.
+    """
+    return float(value) if isinstance(value, Real) else math.nan
 
 
 class Relation(StrEnum):
@@ -36,14 +45,17 @@ class Budget:
     delta: float = 0.0
 
     def __post_init__(self) -> None:
-        if not isinstance(self.epsilon, (int, float)) or not self.epsilon >= 0:
+        epsilon, delta = plain_float(self.epsilon), plain_float(self.delta)
+        if not epsilon >= 0:
             raise SettingError(
                 f"The 'epsilon' of a Budget must be a number >= 0. Got {self.epsilon!r} instead."
             )
-        if not isinstance(self.delta, (int, float)) or not 0 <= self.delta < 1:
+        if not 0 <= delta < 1:
             raise SettingError(
                 f"The 'delta' of a Budget must be in [0, 1). Got {self.delta!r} instead."
             )
+        object.__setattr__(self, "epsilon", epsilon)
+        object.__setattr__(self, "delta", delta)
 
     @property
     def unlimited(self) -> bool:

@@ -8,11 +8,13 @@ on one row's share, which is what dp-accounting expects), so an event needs no u
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, ClassVar, Self
 
 from voile.errors import LedgerError, PlanError, SettingError
+from voile.privacy.budget import plain_float
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +32,22 @@ class Event:
     count: int = 1
 
     def __post_init__(self) -> None:
-        if not isinstance(self.count, int) or self.count < 0:
-            raise SettingError(f"The 'count' of an event must be >= 0. Got {self.count!r} instead.")
+        count = plain_float(self.count)
+        if not (count >= 0 and count.is_integer()):
+            raise SettingError(
+                f"The 'count' of an event must be a whole number >= 0. Got {self.count!r} instead."
+            )
+        object.__setattr__(self, "count", int(self.count))
         for name in ("noise_multiplier", "epsilon", "rate", "delta"):
-            value = getattr(self, name, 1.0)
-            if not value > 0:
-                raise SettingError(f"The {name!r} of an event must be > 0. Got {value!r} instead.")
+            if not hasattr(self, name):
+                continue
+            value = plain_float(getattr(self, name))
+            if not 0 < value < math.inf:
+                raise SettingError(
+                    f"The {name!r} of an event must be a finite number > 0. Got "
+                    f"{getattr(self, name)!r} instead."
+                )
+            object.__setattr__(self, name, value)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""

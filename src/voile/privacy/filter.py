@@ -21,7 +21,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 from dp_accounting import dp_event, privacy_accountant, rdp
@@ -156,11 +156,13 @@ class Filter:
 
     def price(self, events: Sequence[Event]) -> Amount:
         """What one entry of these events (fixed in advance) adds to the running total."""
-        events = tuple(event for event in events if event.count)
-        if not events:
-            return Amount()
         if self.budget.unlimited:
             return Amount()  # nothing is promised, so nothing needs a price
+        return _price(self, tuple(event for event in events if event.count))
+
+    def _price(self, events: tuple[Event, ...]) -> Amount:
+        if not events:
+            return Amount()
         if any(isinstance(event, Unprotected) for event in events):
             return Amount(math.inf, math.inf)
         chance = chance_of(events)
@@ -238,6 +240,12 @@ class Filter:
                 case _:
                     raise SettingError(f"no Renyi price is known for {event.kind!r}")
         return total + float(accountant.rdp[0])
+
+
+@lru_cache(maxsize=1024)
+def _price(prices: Filter, events: tuple[Event, ...]) -> Amount:
+    """Remembered, because jobs of many looks ask the same again and domination takes a while."""
+    return prices._price(events)
 
 
 def _renyi_limit(order: float, epsilon: float, delta: float) -> float:

@@ -46,6 +46,15 @@ def _clipped_total(shares, bound, units, signed, total):  # type: ignore[no-unty
     return total
 
 
+def check_bound(bound: float) -> None:
+    """Refuse bounds for which no norm is certain; they are public, so this tells nothing."""
+    if not _SMALLEST_BOUND <= bound <= _LARGEST_BOUND:
+        raise SettingError(
+            f"The bound of a query must be in [{_SMALLEST_BOUND:g}, {_LARGEST_BOUND:g}]. Got "
+            f"{bound!r} instead: rescale the shares."
+        )
+
+
 def clipped_total(
     shares: NDArray[np.float64], bound: float, grid: float, *, signed: bool = True
 ) -> NDArray[np.int64]:
@@ -65,11 +74,7 @@ def clipped_total(
     ndarray of shape (size,)
         int64, in units of ``grid``. Rows with NaN or infinite entries add nothing.
     """
-    if not _SMALLEST_BOUND <= bound <= _LARGEST_BOUND:
-        raise SettingError(
-            f"The bound of a query must be in [{_SMALLEST_BOUND:g}, {_LARGEST_BOUND:g}]. Got "
-            f"{bound!r} instead: rescale the shares."
-        )
+    check_bound(bound)
     total = np.zeros(shares.shape[1], dtype=np.int64)
     dense = np.ascontiguousarray(shares, dtype=np.float64)
     return np.asarray(_clipped_total(dense, float(bound), 1.0 / grid, signed, total))

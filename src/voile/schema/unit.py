@@ -17,7 +17,7 @@ class Unit:
     Parameters
     ----------
     column : str
-        Name of the column that tells whose row it is. It is not a feature.
+        Name of the column that tells whose row it is: text or numbers. It is not a feature.
     rows : int
         Most rows of one unit that are used, >= 1.
 

@@ -22,6 +22,10 @@ FORMAT = 1
 """Version of what is stored; a ledger of a newer one is not opened."""
 
 
+UNNAMED = "default"
+"""Name of a data set that was given none."""
+
+
 class EntryKind(StrEnum):
     """What a line does to the running total."""
 
@@ -139,7 +143,7 @@ class Facts:
                 "delta": repr(self.budget.delta),
                 "relation": str(self.relation),
                 "filter": str(self.kind),
-                "slack": repr(self.slack),
+                "slack": repr(float(self.slack)),
             }
         )
 

@@ -14,7 +14,7 @@ from voile.errors import BudgetExceeded, LedgerError, LedgerMismatch, PlanError
 from voile.privacy.budget import Budget, Relation
 from voile.privacy.events import Laplace, Plan, Pure
 from voile.privacy.filter import SLACK, Amount, Filter, FilterKind
-from voile.privacy.ledger.entry import Book, Entry, EntryKind, Facts, new_entry
+from voile.privacy.ledger.entry import UNNAMED, Book, Entry, EntryKind, Facts, new_entry
 from voile.privacy.ledger.memory import MemoryBook
 
 _ROUNDING = 1 + 1e-12
@@ -53,7 +53,7 @@ class Ledger:
     >>> from voile import Budget, Ledger
     >>> ledger = Ledger(Budget(epsilon=2, delta=1e-6))
     >>> ledger.remaining()
-    Budget(epsilon=2, delta=1e-06)
+    Budget(epsilon=2.0, delta=1e-06)
     """
 
     def __init__(
@@ -76,11 +76,11 @@ class Ledger:
                     "Ledger('ledger.db', Budget(epsilon=1, delta=1e-6))."
                 )
             facts = Facts(
-                dataset or "default",
+                dataset or UNNAMED,
                 budget,
                 Relation(relation or Relation.ADD_REMOVE),
                 FilterKind(filter or FilterKind.GDP),
-                SLACK if slack is None else slack,
+                SLACK if slack is None else float(slack),
             )
             _ = facts.filter.limit  # an impossible budget is refused before anything is stored
             return facts
@@ -361,8 +361,6 @@ class Admission:
             if not self._open:
                 return
             self._open = False
-            if math.isinf(self.entry.price.loss):
-                return
             left = self.entry.price - self._used
             if left.loss > 0 or left.chance > 0:
                 self.ledger._book.append(

@@ -26,7 +26,7 @@ from sqlalchemy.pool import NullPool
 from voile.errors import LedgerMismatch, LedgerUnavailable, MissingExtra, VoileError
 from voile.privacy.events import Plan
 from voile.privacy.filter import Amount
-from voile.privacy.ledger.entry import Decide, Entry, EntryKind, Facts
+from voile.privacy.ledger.entry import UNNAMED, Decide, Entry, EntryKind, Facts
 from voile.privacy.ledger.turn import turn
 
 T = TypeVar("T")
@@ -206,8 +206,14 @@ class SqlBook:
         else:
             rows = connection.execute(sa.select(_books)).all()
             stored = {row.dataset: row.facts for row in rows}
-            if dataset is None and len(stored) == 1:
-                (dataset,) = stored
+            if dataset is None and stored:
+                # Never a fresh budget because a name was forgotten.
+                dataset = next(iter(stored)) if len(stored) == 1 else UNNAMED
+                if dataset not in stored:
+                    raise LedgerMismatch(
+                        f"The database {self._name} holds ledgers of several data sets: say which, "
+                        "Ledger(..., dataset='...')."
+                    )
             if dataset is not None and dataset in stored:
                 return Facts.from_json(dataset, stored[dataset])
             if stored and not postgres:
@@ -336,10 +342,10 @@ def _row(dataset: str, entry: Entry) -> dict[str, Any]:
         "what": entry.what,
         "kind": str(entry.kind),
         "plan": json.dumps(entry.plan.to_dict()),
-        "price_loss": repr(entry.price.loss),
-        "price_chance": repr(entry.price.chance),
-        "total_loss": repr(entry.total.loss),
-        "total_chance": repr(entry.total.chance),
+        "price_loss": repr(float(entry.price.loss)),
+        "price_chance": repr(float(entry.price.chance)),
+        "total_loss": repr(float(entry.total.loss)),
+        "total_chance": repr(float(entry.total.chance)),
         "alone": entry.alone,
         "parent": entry.parent,
     }

@@ -79,7 +79,9 @@ class ParquetSource(RowSource):
     def with_schema(self, schema: Schema) -> ParquetSource:
         """The same rows under another schema; nothing kept per row is carried over."""
         self._check_unit(schema)
-        return ParquetSource(self._path, self._target, schema)
+        other = ParquetSource(self._path, self._target, schema.with_unit(None))
+        other.schema, other._chosen = other.schema.with_unit(schema.unit), self._chosen
+        return other
 
     def blocks(self, columns: Collection[str]) -> Iterator[Block]:
         """Pieces of each file, cut in the same places at every visit, whatever the columns.
@@ -96,8 +98,12 @@ class ParquetSource(RowSource):
             yield from _pieces(file, [name for name in present if name in wanted])
 
     def _block(self, index: int, piece: _Piece) -> Block:
-        chosen = None if self._chosen is None else self._chosen[index]
-        rows = piece.rows if chosen is None else int(np.count_nonzero(chosen))
+        chosen, rows = None, piece.rows
+        if self._chosen is not None:
+            if index >= len(self._chosen) or len(self._chosen[index]) != piece.rows:
+                raise DataError("The files have changed since they were protected: protect again.")
+            chosen = self._chosen[index]
+            rows = int(np.count_nonzero(chosen))
 
         def load(name: str) -> Column:
             described = self.schema.target if name == TARGET else self.schema[name]

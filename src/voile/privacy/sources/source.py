@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from voile.errors import SchemaError, VaultError
 from voile.privacy import noise
+from voile.privacy.query_kernels import check_bound
 from voile.privacy.sources.block import Block
 from voile.schema import Schema
 from voile.schema.columns import Level
@@ -53,6 +54,7 @@ class RowSource(ABC):
         places. A sum beyond 64 bits wraps around, which costs accuracy and no privacy.
         """
         self._check(query.columns)
+        check_bound(query.bound)
 
         def one(block: Block) -> NDArray[np.int64]:
             if rate < 1.0:
