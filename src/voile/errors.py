@@ -11,6 +11,7 @@
     │   ├── LedgerUnavailable  the file or database does not answer
     │   └── LedgerMismatch     the book belongs to other data or another budget
     ├── ReceiptError           a receipt cannot be read                           (ValueError)
+    ├── ModelError             a model cannot be read, stored or changed as asked (ValueError)
     └── MissingExtra           an optional dependency is not installed            (ImportError)
 
 A message says what is wrong, where, and the remedy. It never contains a private value, and
@@ -60,6 +61,10 @@ class LedgerMismatch(LedgerError):
 
 class ReceiptError(VoileError, ValueError):
     """A receipt cannot be read."""
+
+
+class ModelError(VoileError, ValueError):
+    """A model cannot be read, stored or changed as asked."""
 
 
 class MissingExtra(VoileError, ImportError):

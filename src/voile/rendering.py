@@ -1,7 +1,7 @@
 """How a record finds the code that draws it: by the name of its type, without importing upwards.
 
 Records (summaries, explanations, models) are data and lie below the report layer that draws them.
-Their ``to_html`` asks here; the drawing module is loaded only then.
+Their ``to_html`` and ``show`` ask here; the drawing module is loaded only then.
 """
 
 from __future__ import annotations
@@ -10,11 +10,39 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-_DRAWN_BY = {"Summary": "voile.report.summary_page"}
+from voile.errors import SettingError
+
+_DRAWN_BY = {
+    "GlobalExplanation": "voile.report.global_page",
+    "LocalExplanation": "voile.report.local_page",
+    "Summary": "voile.report.summary_page",
+}
+_FRAMED_BY, _PRINTED_BY = "voile.report.page", "voile.report.terminal"
 
 
 def write_page(record: Any, path: str | Path) -> Path:
     """Write the self-contained HTML page of a record, and return its path."""
-    drawer = import_module(_DRAWN_BY[type(record).__name__])
-    written: Path = drawer.write_page(record, Path(path))
+    written = Path(path)
+    written.write_text(_draw_page(record), encoding="utf-8")
     return written
+
+
+def draw_inline(record: Any) -> str:
+    """HTML of a record for a notebook: its page inside a frame, which needs nothing around it."""
+    text: str = import_module(_FRAMED_BY).frame_page(_draw_page(record))
+    return text
+
+
+def print_record(record: Any) -> None:
+    """Print a record in the terminal, with colours and bars if it can show them."""
+    import_module(_PRINTED_BY).print_record(record)
+
+
+def _draw_page(record: Any) -> str:
+    for one in type(record).__mro__:
+        if one.__name__ in _DRAWN_BY:
+            page: str = import_module(_DRAWN_BY[one.__name__]).draw_page(record)
+            return page
+    raise SettingError(
+        f"No page can be drawn of a {type(record).__name__}: give one of {', '.join(_DRAWN_BY)}."
+    )

@@ -16,7 +16,7 @@ LAYERS = {
 }
 """Each part of Voile, and the parts it may import besides itself."""
 
-FREE = {"errors", "rendering", "version"}
+FREE = {"errors", "explaining", "rendering", "version"}
 """What all may import, and what imports no part of Voile (but each other)."""
 
 

@@ -7,8 +7,17 @@ import math
 import plotly.graph_objects as go
 
 from voile.privacy.receipt import Receipt
+from voile.report.palette import dress, series_colour
+from voile.report.plot_text import plot_text
 
-_COLOURS = ("#31688e", "#35b779", "#e9a23b", "#d1495b", "#7b5ea7", "#6b7280", "#0f766e", "#b45309")
+
+def budget_key(receipt: Receipt) -> list[tuple[str, str]]:
+    """Colour and meaning of each part of the bar; empty if no part has a share."""
+    return [
+        (series_colour(i), f"{line.label} ({100 * line.share:.0f} %)")
+        for i, line in enumerate(receipt.lines)
+        if not math.isnan(line.share)
+    ]
 
 
 def budget_bar(receipt: Receipt) -> go.Figure:
@@ -19,20 +28,20 @@ def budget_bar(receipt: Receipt) -> go.Figure:
         figure.add_trace(
             go.Bar(
                 x=[share],
-                y=["budget"],
-                name=f"{line.label} ({share:.0f} %)",
+                y=[0],
+                name=plot_text(line.label),
                 orientation="h",
-                marker={"color": _COLOURS[i % len(_COLOURS)]},
-                hovertemplate=f"{line.label}: %{{x:.1f}} %<extra></extra>",
+                marker={"color": series_colour(i), "line": {"color": "white", "width": 1}},
+                hovertext=f"{plot_text(line.label)}: {share:.1f} %",
+                hoverinfo="text",
             )
         )
-    figure.update_layout(
+    return dress(
+        figure,
+        90,
         barmode="stack",
-        height=140,
-        template="plotly_white",
-        margin={"l": 60, "r": 20, "t": 10, "b": 30},
+        showlegend=False,
+        margin={"l": 12, "r": 24, "t": 6, "b": 30},
         xaxis={"range": [0, 100], "ticksuffix": " %"},
         yaxis={"visible": False},
-        legend={"orientation": "h", "y": 1.4, "traceorder": "normal"},
     )
-    return figure

@@ -1,0 +1,72 @@
+"""A whole additive model and how much each of its terms matters, as data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from voile.explain.explanation import Explanation
+from voile.explain.plain_data import freeze, thaw
+from voile.explain.plain_text import global_text
+from voile.explain.term import ExplainedTerm
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class GlobalExplanation(Explanation):
+    """A whole additive model: the shape of each term, and how much it matters.
+
+    Attributes
+    ----------
+    terms : tuple of ExplainedTerm
+        In the order of the model.
+    intercept, intercept_errors : ndarray of shape (outputs,)
+        Score of an average row, and its standard deviation by the noise; in `units`.
+    """
+
+    kind: ClassVar[str] = "global"
+
+    terms: tuple[ExplainedTerm, ...]
+    intercept: NDArray[np.float64]
+    intercept_errors: NDArray[np.float64]
+
+    def __post_init__(self) -> None:
+        shape = (len(self.outputs),)
+        for name in ("intercept", "intercept_errors"):
+            object.__setattr__(self, name, freeze(getattr(self, name), shape, name))
+
+    @property
+    def ranked(self) -> tuple[ExplainedTerm, ...]:
+        """Terms by their importance over all outputs, the greatest first."""
+        return tuple(sorted(self.terms, key=lambda term: -float(term.importance.sum())))
+
+    def __getitem__(self, name: str) -> ExplainedTerm:
+        for term in self.terms:
+            if term.name == name:
+                return term
+        raise KeyError(name)
+
+    def to_records(self) -> list[dict[str, Any]]:
+        """One flat record per term, bin and output."""
+        return [record for term in self.terms for record in term.to_records(self.outputs)]
+
+    def _facts(self) -> dict[str, Any]:
+        return {
+            "intercept": thaw(self.intercept),
+            "intercept_errors": thaw(self.intercept_errors),
+            "terms": [term.to_dict() for term in self.terms],
+        }
+
+    @classmethod
+    def _read_facts(cls, data: Mapping[str, Any]) -> dict[str, Any]:
+        return {
+            "intercept": data["intercept"],
+            "intercept_errors": data["intercept_errors"],
+            "terms": tuple(ExplainedTerm.from_dict(term) for term in data["terms"]),
+        }
+
+    def __str__(self) -> str:
+        return global_text(self)

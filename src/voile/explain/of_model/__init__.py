@@ -1,0 +1,1 @@
+"""Explanations that read a model and nothing else: they cost nothing."""

@@ -1,0 +1,170 @@
+"""Explanations of an additive model: its terms, and what they add for single rows.
+
+Everything here is computed from the released scores of the model and from rows that the caller
+holds anyway, so it costs nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from voile.explain.global_explanation import GlobalExplanation
+from voile.explain.local_explanation import LocalExplanation
+from voile.explain.term import ExplainedTerm
+from voile.explain.wording import interval_texts, short
+from voile.models.ebm.model import MISSING, OTHER, AdditiveModel, Term
+from voile.privacy.public_rows import encode_public
+from voile.schema import Category, Number, Schema
+
+UNREADABLE = "(unreadable)"
+"""Stands for a given value that is neither a number, text, time nor missing."""
+
+
+def explain_global(model: AdditiveModel) -> GlobalExplanation:
+    """Show a whole model: the shape of every term, with its noise and its importance."""
+    return GlobalExplanation(
+        outputs=_outputs(model),
+        units=_units(model),
+        receipt=model.receipt,
+        edits=model.edits,
+        terms=tuple(_explain_term(model, term) for term in model.terms),
+        intercept=model.intercept,
+        intercept_errors=model.intercept_errors,
+    )
+
+
+def explain_local(model: AdditiveModel, X: object) -> LocalExplanation:
+    """Show what each feature added to the scores of some rows.
+
+    Parameters
+    ----------
+    model : AdditiveModel
+    X : data frame, array, mapping or list of rows, shape (rows, columns)
+        Rows that the caller holds; they are not kept behind the vault.
+
+    Returns
+    -------
+    LocalExplanation
+        Base values and contributions add up to the model's scores. The standard error of a score
+        takes the noise of different terms (and of the intercept) to be independent. That is an
+        approximation: in training, each term is fitted to what the noised terms before it left.
+    """
+    # Who is protected matters in training alone: rows to explain need not say whose they are.
+    schema = model.schema.with_unit(None)
+    columns = encode_public(X, schema)
+    errors = np.stack(
+        [term.standard_errors[term.find_bins(columns[term.name])] for term in model.terms], axis=1
+    )
+    scores = model.scores(columns)
+    given, read_as = _readable(model, X, columns)
+    return LocalExplanation(
+        outputs=_outputs(model),
+        units=_units(model),
+        receipt=model.receipt,
+        edits=model.edits,
+        features=tuple(term.name for term in model.terms),
+        given=given,
+        read_as=read_as,
+        values=model.contributions(columns),
+        standard_errors=errors,
+        base_values=model.intercept,
+        base_errors=model.intercept_errors,
+        scores=scores,
+        score_errors=np.sqrt(model.intercept_errors**2 + (errors**2).sum(axis=1)),
+        predictions=model.respond(scores),
+        classes=tuple(map(str, model.classes)),
+    )
+
+
+def _outputs(model: AdditiveModel) -> tuple[str, ...]:
+    if model.link == "identity":
+        return ("prediction",)
+    classes = tuple(map(str, model.classes))
+    return classes[1:] if model.link == "logit" else classes
+
+
+def _units(model: AdditiveModel) -> str:
+    return "the target's unit" if model.link == "identity" else "log-odds"
+
+
+def _explain_term(model: AdditiveModel, term: Term) -> ExplainedTerm:
+    number = isinstance(term.column, Number)
+    return ExplainedTerm(
+        name=term.name,
+        kind="number" if number else "category",
+        edges=term.edges if number else np.empty(0),
+        labels=(*interval_texts(term.edges.tolist()), MISSING) if number else term.labels,
+        scores=term.scores,
+        standard_errors=term.standard_errors,
+        counts=term.counts,
+        count_errors=term.count_errors,
+        importance=term.importance,
+        original=_original_scores(model, term),
+    )
+
+
+def _original_scores(model: AdditiveModel, term: Term) -> NDArray[np.float64] | None:
+    """Scores as trained for the bins of today, or None if the term is as it was trained."""
+    if model.original is None:
+        return None
+    was = model.original[term.name]
+    scores = was.scores
+    if isinstance(term.column, Number):
+        # Edits may have cut intervals in two; each part lies within one of the old intervals.
+        edges = term.edges
+        bins = was.find_bins(edges[:-1] + np.diff(edges) / 2)
+        scores = scores[[*bins, was.bins - 1]]
+    return None if np.array_equal(scores, term.scores) else scores
+
+
+_Texts = tuple[tuple[str, ...], ...]
+
+
+def _readable(
+    model: AdditiveModel, X: object, columns: dict[str, NDArray[Any]]
+) -> tuple[_Texts, _Texts]:
+    """Rows as given, and how values were read where that differs, each (rows, features)."""
+    # Without levels, the encoding leaves values as they are: numbers, text and times.
+    plain = encode_public(X, Schema(dict.fromkeys(model.schema, Category())))
+    told = [
+        [
+            _tell_number(value, float(code))
+            if isinstance(term.column, Number)
+            else _tell_level(value, int(code), term.labels)
+            for value, code in zip(plain[term.name], columns[term.name], strict=True)
+        ]
+        for term in model.terms
+    ]
+    given = tuple(tuple(one[0] for one in row) for row in zip(*told, strict=True))
+    read_as = tuple(tuple(one[1] for one in row) for row in zip(*told, strict=True))
+    return given, read_as
+
+
+def _tell_number(value: Any, code: float) -> tuple[str, str]:
+    """A value of a number as given, and how it was read if not so."""
+    missing = bool(np.isnan(code))
+    if value is None:
+        return (MISSING, "") if missing else (short(code, digits=10, grouped=False), "")
+    if isinstance(value, str):
+        text = value
+        try:
+            value = float(value)
+        except ValueError:  # a date (read as seconds), or nothing that can be read
+            return text, MISSING if missing else ""
+    else:
+        text = short(value, digits=10, grouped=False)
+    if missing:
+        return (text, "") if value != value else (text, MISSING)
+    return text, "" if value == code else short(code, digits=10, grouped=False)
+
+
+def _tell_level(value: Any, code: int, labels: tuple[str, ...]) -> tuple[str, str]:
+    """A value of a category as given, and how it was read if not so."""
+    label = labels[min(code, len(labels) - 1)]
+    if label == MISSING or code < len(labels) - 2:
+        return label, ""
+    text = UNREADABLE if value is None else str(value)
+    return text, OTHER

@@ -1,0 +1,165 @@
+"""Explanations as plain text: what print() shows, and sentences that pages use too."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from voile.explain.wording import noisy, percent, short, signed, spread
+
+if TYPE_CHECKING:
+    from voile.explain.explanation import Explanation
+    from voile.explain.global_explanation import GlobalExplanation
+    from voile.explain.local_explanation import LocalExplanation
+    from voile.explain.term import ExplainedTerm
+
+MOST_ROWS, MOST_NAME, MOST_VALUE, MOST_OUTPUTS = 5, 28, 30, 4
+
+
+def score_text(explanation: Explanation) -> str:
+    """What the scores are, in a few words."""
+    if len(explanation.outputs) > 1:
+        return f"{explanation.units} of {len(explanation.outputs)} classes"
+    if explanation.units == "log-odds":
+        return f"log-odds of '{explanation.outputs[0]}'"
+    return f"{explanation.outputs[0]} in {explanation.units}"
+
+
+def prediction_text(explanation: LocalExplanation, row: int) -> str:
+    """The prediction for a row in words, with what the privacy noise alone may have moved."""
+    predicted = explanation.predicted(row)
+    error = float(explanation.score_errors[row, 0])
+    if predicted is None:
+        number = short(float(explanation.predictions[row]), digits=4)
+        return number + (f" (noise alone:{spread(error)})" if error > 0 else "")
+    words = (
+        f"'{explanation.classes[predicted]}' with probability "
+        f"{percent(float(explanation.predictions[row, predicted]))}"
+    )
+    if len(explanation.outputs) > 1 or error == 0:
+        return words
+    score = float(explanation.scores[row, 0]) * (1 if predicted == 1 else -1)
+    low, high = (percent(_logistic(score + side)) for side in (-2 * error, 2 * error))
+    return words + (f" (noise alone: {low} to {high})" if low != high else "")
+
+
+def cut_text(text: str, most: int) -> str:
+    """Shorten a name that would not fit."""
+    return text if len(text) <= most else text[: most - 1].rstrip() + "…"
+
+
+def extremes(term: ExplainedTerm, *, most: int = 24) -> tuple[str, str]:
+    """Where a term takes most away and where it adds most: "-1.2 at [17, 22)".
+
+    Labels are cut to ``most`` characters. With several outputs, the first is told.
+    """
+    scores = term.scores[:, 0]
+    # Bins without rows say nothing about the data.
+    seen = np.flatnonzero(term.counts > 0)
+    seen = seen if len(seen) else np.arange(len(scores))
+    low, high = (int(seen[pick(scores[seen])]) for pick in (np.argmin, np.argmax))
+    return (
+        f"{signed(float(scores[low]))} at {cut_text(term.labels[low], most)}",
+        f"{signed(float(scores[high]))} at {cut_text(term.labels[high], most)}",
+    )
+
+
+def global_text(explanation: GlobalExplanation) -> str:
+    """A table of all terms, the most important first."""
+    count, single = len(explanation.terms), len(explanation.outputs) == 1
+    lines = [f"Model of {count} {'term' if count == 1 else 'terms'}: {score_text(explanation)}"]
+    if len(explanation.outputs) <= MOST_OUTPUTS:
+        lines.append(f"  starts at {start_text(explanation)}")
+    lines.append(
+        "  importance is the mean absolute score (in brackets: what noise alone would give)"
+    )
+    width = max([4, *(min(len(term.name), MOST_NAME) for term in explanation.terms)])
+    for term in explanation.ranked:
+        line = (
+            f"  {cut_text(term.name, MOST_NAME):<{width}}  {short(float(term.importance.sum())):>7}"
+            f" ({short(float(term.noise_importance.sum()), digits=2)})"
+        )
+        if single:
+            line = f"{line:<{width + 20}}  {'   '.join(extremes(term))}"
+        lines.append(line + ("   edited" if term.original is not None else ""))
+    if explanation.edits:
+        lines.append(f"  edited {times_text(len(explanation.edits))} after training")
+    return "\n".join([*lines, f"  {explanation.cost}", f"  {explanation.receipt.promise}"])
+
+
+def start_text(explanation: GlobalExplanation) -> str:
+    """The intercept of each output, with its noise."""
+    return ", ".join(
+        noisy(float(value), float(error), added=False)
+        + (f" ({output})" if len(explanation.outputs) > 1 else "")
+        for value, error, output in zip(
+            explanation.intercept, explanation.intercept_errors, explanation.outputs, strict=True
+        )
+    )
+
+
+def local_text(explanation: LocalExplanation) -> str:
+    """A table per row: what each feature added, the greatest part first."""
+    count = len(explanation)
+    lines = [
+        f"{'Row' if count == 1 else 'Rows'} explained: {count}. Score: {score_text(explanation)}, "
+        f"± two standard errors of the privacy noise."
+    ]
+    for row in range(min(count, MOST_ROWS)):
+        lines += ["", *_row_lines(explanation, row)]
+    if count > MOST_ROWS:
+        lines += ["", f"... and {count - MOST_ROWS} more rows: to_frame() has them all"]
+    return "\n".join([*lines, "", explanation.cost, explanation.receipt.promise])
+
+
+def row_text(explanation: LocalExplanation, row: int) -> str:
+    """Which row, counted from one as people count, and its prediction."""
+    where = f"Row {row + 1}" + (f" of {len(explanation)}" if len(explanation) > 1 else "")
+    return f"{where}: {prediction_text(explanation, row)}"
+
+
+def times_text(count: int) -> str:
+    """How often."""
+    return "once" if count == 1 else f"{count} times"
+
+
+def told_values(explanation: LocalExplanation, row: int) -> list[str]:
+    """A row's own values, with how they were read where that differs."""
+    return [
+        f"{value}, read as {read}" if read else value
+        for value, read in zip(explanation.given[row], explanation.read_as[row], strict=True)
+    ]
+
+
+def _row_lines(explanation: LocalExplanation, row: int) -> list[str]:
+    output = explanation.told_output(row)
+    parts = explanation.values[row, :, output]
+    errors = explanation.standard_errors[row, :, output]
+    texts = told_values(explanation, row)
+    width = max([10, *(min(len(name), MOST_NAME) for name in explanation.features)])
+    wide = max([0, *(min(len(text), MOST_VALUE) for text in texts)])
+
+    def line(name: str, text: str, part: float, error: float, *, added: bool = True) -> str:
+        number, _, noise = noisy(part, error, added=added).partition(" ")
+        return (
+            f"  {cut_text(name, MOST_NAME):<{width}}  {cut_text(text, MOST_VALUE):<{wide}}"
+            f"  {number:>8} {noise}"
+        ).rstrip()
+
+    start, error = explanation.base_values[output], explanation.base_errors[output]
+    score, score_error = explanation.scores[row, output], explanation.score_errors[row, output]
+    return [
+        row_text(explanation, row),
+        line("base value", "", float(start), float(error), added=False),
+        *(
+            line(explanation.features[j], texts[j], float(parts[j]), float(errors[j]))
+            for j in np.argsort(-np.abs(parts), kind="stable")
+        ),
+        line("score", "", float(score), float(score_error), added=False),
+    ]
+
+
+def _logistic(score: float) -> float:
+    return 1 / (1 + math.exp(-score)) if score > -700 else 0.0

@@ -1,0 +1,1 @@
+"""Private models that can be read."""

@@ -1,0 +1,1 @@
+"""Explainable boosting: a private additive model of tables, one readable curve per column."""

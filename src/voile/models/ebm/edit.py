@@ -1,0 +1,271 @@
+"""Edits of a trained model: a person changes scores, says why, and can take everything back.
+
+Editing reads no rows: it is post-processing, costs nothing, and leaves the receipt as it is. Every
+change is an `Edit` that is stored with the model and can be applied again to another one.
+
+What an edit does to the standard errors, which measure privacy noise alone: a score that a person
+gave has none; interpolated, smoothed and scaled scores are linear in the old ones and get the error
+that follows (bins taken as independent); the nearest monotone or convex curve keeps the old errors,
+because a projection is not linear, and brings a curve no farther from the true one if that one has
+the shape.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import getpass
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal, Self
+
+import numpy as np
+
+from voile.errors import ModelError, SettingError, VoileError
+from voile.models.ebm.history import Edit
+from voile.models.ebm.model import AdditiveModel
+from voile.models.ebm.operations import apply_edit, to_settings
+from voile.schema.columns import Level, is_text
+
+Range = tuple[float, float]
+
+
+class Editor:
+    """Changes a model step by step; the model it was given stays as it is.
+
+    Methods return the editor, so that they can be chained. Each takes ``why``, the reason, which is
+    kept in the history.
+
+    Ranges are ``between=(a, b)``: values from a up to, but without, b; if b is the column's upper
+    bound, with it. A bin that a or b cuts through is split there, so that exactly the range
+    changes; its private count, and the count's error, are divided by width.
+
+    ``output`` chooses a class of a model with three or more: its label or, if that is no label, its
+    position. Without it, all classes change. A model of two classes has one score, that of the
+    second class, in log-odds; a regression has one, in the target's units.
+
+    Parameters
+    ----------
+    model : AdditiveModel
+        A trained or already edited model.
+    who : str or None
+        The author of the changes; by default the name of the user.
+
+    Examples
+    --------
+    >>> editor = Editor(model, who="Dr. Weber")                            # doctest: +SKIP
+    >>> editor.monotone("age", why="risk rises with age")                  # doctest: +SKIP
+    >>> editor.set("job", 0.0, levels=["nurse"], why="not to be used")     # doctest: +SKIP
+    >>> editor.model                                                       # doctest: +SKIP
+    """
+
+    def __init__(self, model: AdditiveModel, who: str | None = None) -> None:
+        self._who = _text(_user() if who is None else who, "who")
+        self._model = model
+        self._past: list[AdditiveModel] = []
+        self._future: list[AdditiveModel] = []
+
+    @property
+    def model(self) -> AdditiveModel:
+        """The model with all changes so far; the given one itself if there are none."""
+        return self._model
+
+    @property
+    def history(self) -> tuple[Edit, ...]:
+        """All changes since training, those stored with the given model included."""
+        return self._model.edits
+
+    # -- changes --------------------------------------------------------------------------------
+
+    def set(
+        self,
+        term: str,
+        value: float,
+        *,
+        between: Range | None = None,
+        levels: Sequence[Level] | Level | None = None,
+        missing: bool = False,
+        output: object = None,
+        why: str = "",
+    ) -> Self:
+        """Give the score in a range, of some levels, or of missing values.
+
+        Parameters
+        ----------
+        term : str
+            Name of the column.
+        value : float
+            The score, finite. It has no noise: its standard error becomes 0.
+        between : pair of float or None
+            A range of a number.
+        levels : list of levels or None
+            Levels of a category; "(other)" stands for those that are not listed.
+        missing : bool
+            Missing values. Exactly one of `between`, `levels` and `missing` must be given.
+        """
+        if (between is not None) + (levels is not None) + bool(missing) != 1:
+            raise SettingError(
+                "An edit 'set' needs exactly one of between=(a, b), levels=[...] and missing=True."
+            )
+        settings: dict[str, Any] = {"value": value}
+        if between is not None:
+            settings["between"] = between
+        elif levels is not None:
+            single = isinstance(levels, (str, int, float, np.generic))
+            settings["levels"] = [levels] if single else levels
+        else:
+            settings["missing"] = True
+        return self._apply("set", term, why, output=output, **settings)
+
+    def interpolate(
+        self, term: str, between: Range, *, output: object = None, why: str = ""
+    ) -> Self:
+        """Draw a straight line over a range, from the bin before it to the bin after it.
+
+        Linear in the bins' centres. At an end of the column, the one neighbour's score is taken.
+        """
+        return self._apply("interpolate", term, why, between=between, output=output)
+
+    def smooth(
+        self,
+        term: str,
+        strength: float = 1.0,
+        between: Range | None = None,
+        *,
+        output: object = None,
+        why: str = "",
+    ) -> Self:
+        """Smooth a curve, or a range of it, by penalised bends (Whittaker), weighted by counts.
+
+        Parameters
+        ----------
+        term : str
+            Name of a numeric column.
+        strength : float
+            > 0, without a unit: 1 evens out neighbours, 1000 leaves a gentle curve.
+        between : pair of float or None
+            Only this range; scores outside neither change nor matter.
+        """
+        return self._apply("smooth", term, why, strength=strength, between=between, output=output)
+
+    def monotone(
+        self,
+        term: str,
+        direction: Literal["increasing", "decreasing"] = "increasing",
+        between: Range | None = None,
+        *,
+        output: object = None,
+        why: str = "",
+    ) -> Self:
+        """Take the nearest curve that only rises or only falls (isotonic regression by counts)."""
+        return self._apply(
+            "monotone", term, why, direction=direction, between=between, output=output
+        )
+
+    def convex(
+        self,
+        term: str,
+        shape: Literal["convex", "concave"] = "convex",
+        *,
+        output: object = None,
+        why: str = "",
+    ) -> Self:
+        """Take the nearest curve that bends only upwards ("convex") or downwards ("concave")."""
+        return self._apply("convex", term, why, shape=shape, output=output)
+
+    def drop(self, term: str, *, why: str = "") -> Self:
+        """Take a column out of the model: all its scores become 0, missing values included.
+
+        The intercept stays: scores are centred in training, so the mean that would have to be added
+        is about 0. After other edits it may not be, and predictions then shift by it.
+        """
+        return self._apply("drop", term, why)
+
+    def scale(self, term: str, factor: float, *, output: object = None, why: str = "") -> Self:
+        """Multiply all scores of a column, and their standard errors, by a finite factor."""
+        return self._apply("scale", term, why, factor=factor, output=output)
+
+    # -- and back -------------------------------------------------------------------------------
+
+    def undo(self) -> Self:
+        """Take the last change back, also one that was stored with the given model."""
+        if not self._past:
+            self._past.append(_before_last_edit(self._model))
+        self._future.append(self._model)
+        self._model = self._past.pop()
+        return self
+
+    def redo(self) -> Self:
+        """Make the change again that `undo` took back last."""
+        if not self._future:
+            raise ModelError("There is nothing to redo: no change was taken back since the last.")
+        self._past.append(self._model)
+        self._model = self._future.pop()
+        return self
+
+    def revert(self) -> Self:
+        """Go back to the model as it was trained, with an empty history; `undo` takes this back."""
+        if self._model.original is not None:
+            self._move_to(self._model.original)
+        return self
+
+    def _move_to(self, model: AdditiveModel) -> None:
+        self._past.append(self._model)
+        self._future.clear()
+        self._model = model
+
+    def _apply(self, what: str, term: str, why: str, **settings: object) -> Self:
+        edit = Edit(
+            what=what,
+            term=term,
+            settings=to_settings(self._model, settings),
+            why=_text(why, "why"),
+            who=self._who,
+            when=dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
+        )
+        self._move_to(apply_edit(self._model, edit))
+        return self
+
+
+def replay(model: AdditiveModel, edits: Iterable[Edit]) -> AdditiveModel:
+    """Apply stored edits to a model, for instance to one trained anew with another budget.
+
+    On the model that they were made for, they give the same scores to the bit.
+
+    Parameters
+    ----------
+    model : AdditiveModel
+        Needs the terms, bounds, levels and classes that the edits name.
+    edits : iterable of Edit
+        In order; appended to the model's history as they are.
+
+    Raises
+    ------
+    ModelError
+        If an edit does not fit the model; it names the edit.
+    """
+    for number, edit in enumerate(edits, 1):
+        try:
+            model = apply_edit(model, edit)
+        except VoileError as error:
+            raise ModelError(
+                f"Edit {number} ({edit.what!r} of {edit.term!r}) does not fit the model. {error}"
+            ) from error
+    return model
+
+
+def _before_last_edit(model: AdditiveModel) -> AdditiveModel:
+    if model.original is None:
+        raise ModelError("There is nothing to undo: the model is as it was trained.")
+    return replay(model.original, model.edits[:-1])
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError, ImportError):  # no such user in a container
+        return "unknown"
+
+
+def _text(text: object, name: str) -> str:
+    if not isinstance(text, str) or not is_text(text):
+        raise SettingError(f"An edit's {name!r} must be text. Got {text!r} instead.")
+    return text

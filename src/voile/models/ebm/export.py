@@ -1,0 +1,306 @@
+"""The scores of a model as a table: as records, as CSV, and as an Excel file a person can read.
+
+Names of columns, levels and classes are other people's text, and a spreadsheet runs text that
+begins with =, +, - or @ as a formula. In Excel files such text is marked as text. CSV has no such
+mark, so there it gets an apostrophe in front, as does text that begins with an apostrophe: take one
+leading apostrophe away to have the text back. Numbers are numbers in both: to the last bit in CSV,
+to 16 digits in Excel.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from voile.errors import MissingExtra, ModelError
+from voile.models.ebm.files import replace_file
+from voile.models.ebm.model import AdditiveModel, Term
+from voile.schema import Category, Number
+
+HEADER = (
+    "term",
+    "bin",
+    "from",
+    "to",
+    "level",
+    "output",
+    "score",
+    "standard error",
+    "private count",
+)
+
+_FORMULA_STARTS = frozenset("=+-@＝＋－＠")
+_MOST_SHEET_ROWS = 1_048_576
+_LARGEST_EXACT = 2**53
+
+
+@dataclass(frozen=True)
+class ScoreRow:
+    """One score of a model.
+
+    Attributes
+    ----------
+    term : str
+        Name of the column.
+    label : str
+        A readable name of the bin.
+    lower, upper : float or None
+        The bin's interval, for a number: lower <= value < upper (in the last bin, <= upper).
+    level : str, int, float, bool or None
+        The bin's level, for a category.
+    output : object
+        The class whose score it is (of two classes: the second); None for regression.
+    score, standard_error : float
+        In units of the score, and its standard deviation by the privacy noise.
+    count : float
+        Privately estimated rows in the bin.
+    """
+
+    term: str
+    label: str
+    lower: float | None
+    upper: float | None
+    level: object
+    output: object
+    score: float
+    standard_error: float
+    count: float
+
+
+def score_table(model: AdditiveModel) -> list[ScoreRow]:
+    """All scores: terms in order, their bins in order, and of each bin the outputs."""
+    return [
+        ScoreRow(
+            term=term.name,
+            label=label,
+            lower=lower,
+            upper=upper,
+            level=level,
+            output=output,
+            score=float(term.scores[bin_, column]),
+            standard_error=float(term.standard_errors[bin_, column]),
+            count=float(term.counts[bin_]),
+        )
+        for term in model.terms
+        for bin_, (label, lower, upper, level) in enumerate(_bins(term))
+        for column, output in enumerate(_outputs(model))
+    ]
+
+
+def _bins(term: Term) -> list[tuple[str, float | None, float | None, object]]:
+    """Label, lower and upper end, and level of each bin."""
+    if isinstance(term.column, Number):
+        edges = [float(edge) for edge in term.edges]
+        ends: list[Any] = [*pairwise(edges), (None, None)]
+        return [(label, *end, None) for label, end in zip(term.labels, ends, strict=True)]
+    levels = [*(term.column.levels or ()), None, None]
+    return [(label, None, None, level) for label, level in zip(term.labels, levels, strict=True)]
+
+
+def _outputs(model: AdditiveModel) -> tuple[object, ...]:
+    """Whose scores the outputs are."""
+    match model.link:
+        case "identity":
+            return (None,)
+        case "logit":
+            return model.classes[1:]
+        case "softmax":
+            return model.classes
+
+
+# -- CSV ----------------------------------------------------------------------------------------
+
+
+def write_csv(model: AdditiveModel, path: str | Path) -> Path:
+    """Write all scores as CSV (UTF-8, one header line), and return the path.
+
+    What does not apply is empty. Text that a spreadsheet could run has an apostrophe in front.
+
+    Raises
+    ------
+    ModelError
+        If the file cannot be written.
+    """
+
+    def fill(place: Path) -> None:
+        with place.open("w", encoding="utf-8", newline="") as stream:
+            writer = csv.writer(stream)
+            writer.writerow(HEADER)
+            writer.writerows(
+                [_harmless(value) if isinstance(value, str) else value for value in astuple(row)]
+                for row in score_table(model)
+            )
+
+    return replace_file(path, fill)
+
+
+def _harmless(text: str) -> str:
+    """Text that no spreadsheet takes for a formula."""
+    risky = text[:1] in ("'", "\t", "\r", "\n") or text.lstrip()[:1] in _FORMULA_STARTS
+    return f"'{text}" if text and risky else text
+
+
+# -- Excel --------------------------------------------------------------------------------------
+
+
+def write_excel(model: AdditiveModel, path: str | Path) -> Path:
+    """Write an Excel file for a person to read, and return its path.
+
+    The sheet "Scores" has one line per score; "How to read this" has the intercept, the formula, an
+    example worked out, the changes that people made, and the receipt.
+
+    Raises
+    ------
+    MissingExtra
+        If openpyxl is not installed.
+    ModelError
+        If the file cannot be written, or a sheet cannot hold so many scores.
+    """
+    try:
+        from openpyxl import Workbook
+        from openpyxl.styles import Font
+    except ImportError as error:
+        raise MissingExtra("openpyxl", "excel") from error
+
+    rows = score_table(model)
+    if len(rows) >= _MOST_SHEET_ROWS:
+        raise ModelError(
+            f"The model has {len(rows)} scores, more than an Excel sheet has lines: use write_csv."
+        )
+    book = Workbook()
+    scores = book.active
+    scores.title = "Scores"
+    lines = [tuple(name.capitalize() for name in HEADER), *map(astuple, rows)]
+    for number, line in enumerate(lines, 1):
+        for position, value in enumerate(line, 1):
+            _fill_cell(scores.cell(number, position), value)
+    for cell in scores[1]:
+        cell.font = Font(bold=True)
+    scores.freeze_panes = "A2"
+    scores.auto_filter.ref = scores.dimensions
+    for column in scores.columns:
+        longest = max(len(_shown(cell.value)) for cell in column)
+        scores.column_dimensions[column[0].column_letter].width = min(max(longest + 2, 9), 50)
+
+    guide = book.create_sheet("How to read this")
+    guide.column_dimensions["A"].width = 34
+    guide.column_dimensions["B"].width = 24
+    for number, text_line in enumerate(_guide(model), 1):
+        for position, value in enumerate(text_line.cells, 1):
+            cell = guide.cell(number, position)
+            _fill_cell(cell, value)
+            if text_line.style == "title":
+                cell.font = Font(bold=True, size=13)
+            elif text_line.style == "code":
+                cell.font = Font(name="Courier New")
+    return replace_file(path, book.save)
+
+
+def _fill_cell(cell: Any, value: object) -> None:
+    """Write a value as what it is: text stays text, whatever it begins with."""
+    from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
+
+    if isinstance(value, float) and not math.isfinite(value):
+        value = str(value)  # a sheet has no infinity
+    if isinstance(value, int) and abs(value) > _LARGEST_EXACT:
+        value = str(value)  # a sheet would round it
+    if not isinstance(value, str):
+        cell.value = value
+        return
+    cell.value = ILLEGAL_CHARACTERS_RE.sub(lambda found: f"\\x{ord(found[0]):02x}", value)
+    # openpyxl guesses from the text: "=1+1" a formula, "#N/A" an error.
+    cell.data_type = "s"
+    # Otherwise it would become a formula as soon as somebody edits the cell.
+    cell.quotePrefix = _harmless(value) != value
+
+
+def _shown(value: object) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+@dataclass(frozen=True)
+class _GuideLine:
+    """A line of the sheet that explains the other."""
+
+    cells: tuple[object, ...] = ()
+    style: str = "text"
+
+
+_MEANING = {
+    "identity": (
+        "prediction = intercept + the scores of all terms, kept inside the target's bounds",
+        "Scores are in the target's own units.",
+    ),
+    "logit": (
+        "score = intercept + the scores of all terms; probability = 1 / (1 + exp(-score))",
+        "Scores are log-odds: +0.7 about doubles the odds, -0.7 about halves them.",
+    ),
+    "softmax": (
+        "score of a class = its intercept + its scores of all terms; probability = exp(its score) "
+        "/ sum of exp(score) over all classes",
+        "Only differences between the scores of two classes matter.",
+    ),
+}
+
+
+def _guide(model: AdditiveModel) -> list[_GuideLine]:
+    """What a reader needs to use the scores by hand."""
+    formula, unit = _MEANING[model.link]
+    outputs = _outputs(model)
+    lines = [
+        _GuideLine(("How to read this model",), "title"),
+        _GuideLine((formula,)),
+        _GuideLine((unit,)),
+        _GuideLine(("Of each term, one score applies: that of the bin the value is in.",)),
+        _GuideLine(("Intervals include their lower end, the last one also its upper end.",)),
+        _GuideLine(("A standard error says how much the privacy noise may have moved a score.",)),
+        _GuideLine(("A private count estimates the rows of a bin.",)),
+        _GuideLine(),
+        _GuideLine(("Link", model.link)),
+    ]
+    for output, value, error in zip(outputs, model.intercept, model.intercept_errors, strict=True):
+        name = "Intercept" if output is None else f"Intercept of {output}"
+        lines.append(_GuideLine((name, float(value), f"standard error {error:.3g}")))
+    lines += [_GuideLine(), *_worked_example(model, outputs), _GuideLine()]
+    if model.edits:
+        lines.append(_GuideLine(("Changes made by people after training",), "title"))
+        lines += [
+            _GuideLine((edit.when, edit.who, f"{edit.what} {edit.term}", edit.why))
+            for edit in model.edits
+        ]
+        lines.append(_GuideLine())
+    lines.append(_GuideLine(("Receipt: the privacy guarantee",), "title"))
+    lines += [_GuideLine((line,), "code") for line in str(model.receipt).splitlines()]
+    return lines
+
+
+def _worked_example(model: AdditiveModel, outputs: Sequence[object]) -> list[_GuideLine]:
+    """The prediction for a made-up row: the most frequent bin of every term."""
+    names = tuple("score" if output is None else f"score of {output}" for output in outputs)
+    lines = [
+        _GuideLine(("An example: a row in the most frequent bin of every term",), "title"),
+        _GuideLine(("term", "bin", *names)),
+        _GuideLine(("intercept", None, *map(float, model.intercept))),
+    ]
+    total = np.array(model.intercept)
+    for term in model.terms:
+        bin_ = int(np.argmax(term.counts))
+        total = total + term.scores[bin_]
+        lines.append(_GuideLine((term.name, term.labels[bin_], *map(float, term.scores[bin_]))))
+    lines.append(_GuideLine(("sum", None, *map(float, total))))
+    response = model.respond(total[None, :])
+    if isinstance(model.schema.target, Category):
+        lines += [
+            _GuideLine((f"probability of {name}", float(probability)))
+            for name, probability in zip(model.classes, response[0], strict=True)
+        ]
+    else:
+        lines.append(_GuideLine(("prediction", float(response[0]))))
+    return lines

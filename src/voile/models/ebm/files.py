@@ -1,0 +1,382 @@
+"""Additive models as dictionaries and JSON files: a faithful writer and a strict reader.
+
+The format::
+
+    {"format": 1, "kind": "voile ebm", "voile": "<version that wrote it>",
+     "link": "logit", "classes": ["no", "yes"],
+     "intercept": [-1.2], "intercept_errors": [0.01],
+     "terms": [{"name": "age", "kind": "number", "edges": [17.0, 30.5, 90.0],
+                "scores": [[-0.8], [0.3], [0.0]], "standard_errors": ...,
+                "counts": [120.4, 300.1, 0.0], "count_errors": ...},
+               {"name": "job", "kind": "category", "levels": ["clerk", "nurse"], ...}],
+     "schema": ..., "receipt": ...,
+     "edits": [{"what": "set", "term": "age", "settings": {...}, "why": "", "who": "", "when": ""}],
+     "original": {"intercept": ..., "intercept_errors": ..., "terms": ...}}
+
+Bins are in the order of `Term`. Floats come back to the bit. JSON has no infinity, so an error that
+is infinite (nothing is known) is ``null``. ``original`` is there only if people edited the model.
+Whatever the reader does not know, it refuses: a model decides about people, so a damaged file must
+not be guessed at.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from voile.errors import ModelError, VoileError
+from voile.models.ebm.fields import (
+    Floats,
+    build_object,
+    is_same,
+    read_errors,
+    read_fields,
+    read_list,
+    read_number,
+    read_table,
+    read_text,
+    refuse_constant,
+    show,
+)
+from voile.models.ebm.history import Edit
+from voile.models.ebm.model import AdditiveModel, Link, Term
+from voile.privacy.receipt import Receipt
+from voile.schema import Category, Number, Schema
+from voile.version import __version__
+
+FORMAT = 1
+KIND = "voile ebm"
+
+_LINKS: Mapping[str, Link] = {"identity": "identity", "logit": "logit", "softmax": "softmax"}
+_CHANGEABLE = ("intercept", "intercept_errors", "terms")
+_FIXED = ("format", "kind", "voile", "link", "classes", "schema", "receipt", "edits")
+_TABLES = ("scores", "standard_errors", "counts", "count_errors")
+_EDIT_TEXTS = ("what", "term", "why", "who", "when")
+
+
+# -- writing ------------------------------------------------------------------------------------
+
+
+def to_dict(model: AdditiveModel) -> dict[str, Any]:
+    """Write a model as plain dictionaries, lists, text and numbers.
+
+    Raises
+    ------
+    ModelError
+        If the model contradicts itself, so that it could not be read back.
+    """
+    _check_original(model)
+    data = {
+        "format": FORMAT,
+        "kind": KIND,
+        "voile": __version__,
+        "link": model.link,
+        "classes": list(model.classes),
+        **_facts_to_dict(model),
+        "schema": model.schema.to_dict(),
+        "receipt": model.receipt.to_dict(),
+        "edits": [_edit_to_dict(edit) for edit in model.edits],
+    }
+    if model.original is not None:
+        data["original"] = _facts_to_dict(model.original)
+    from_dict(data)  # better no file than one that cannot be read
+    return data
+
+
+def write(model: AdditiveModel, path: str | Path) -> Path:
+    """Write a model to a JSON file, wholly or not at all, and return its path.
+
+    Raises
+    ------
+    ModelError
+        If the model contradicts itself, or the file cannot be written.
+    """
+    text = json.dumps(to_dict(model), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    return replace_file(path, lambda place: place.write_bytes(text.encode()))
+
+
+def replace_file(path: str | Path, fill: Callable[[Path], object]) -> Path:
+    """Fill a new file beside the old one, then put it in its place: nobody sees half a file.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file to make or to replace.
+    fill : callable
+        Given the path of the new file, writes it.
+    """
+    path = Path(path)
+    try:
+        # A folder rather than a file, so that the new file gets the user's usual permissions.
+        with tempfile.TemporaryDirectory(prefix=".voile-", dir=path.parent) as folder:
+            place = Path(folder, path.name)
+            fill(place)
+            with place.open("rb+") as stream:
+                os.fsync(stream.fileno())
+            place.replace(path)
+    except OSError as error:
+        raise ModelError(
+            f"The file {str(path)!r} cannot be written ({error}): check the folder."
+        ) from error
+    return path
+
+
+def _check_original(model: AdditiveModel) -> None:
+    """Refuse an original that the file could not tell apart from the model."""
+    original = model.original
+    if original is None:
+        return
+    if original.original is not None or original.edits:
+        raise ModelError("The original of a model is edited itself: give the trained model.")
+    if (
+        original.link != model.link
+        or original.schema != model.schema
+        or original.receipt.to_dict() != model.receipt.to_dict()
+    ):
+        raise ModelError(
+            "The original of a model has another link, schema or receipt: give the model that was "
+            "edited."
+        )
+
+
+def _facts_to_dict(model: AdditiveModel) -> dict[str, Any]:
+    """Write what an edit can change."""
+    for term in model.terms:
+        if model.schema.get(term.name) != term.column:
+            raise ModelError(
+                f"Term {term.name!r} of the model has another column than the schema says: "
+                f"{term.column!r} and {model.schema.get(term.name)!r}."
+            )
+    return {
+        "intercept": model.intercept.tolist(),
+        "intercept_errors": _errors_to_list(model.intercept_errors),
+        "terms": [_term_to_dict(term) for term in model.terms],
+    }
+
+
+def _term_to_dict(term: Term) -> dict[str, Any]:
+    if isinstance(term.column, Number):
+        bins: dict[str, Any] = {"kind": "number", "edges": term.edges.tolist()}
+    else:
+        bins = {"kind": "category", "levels": list(term.column.levels or ())}
+    return {
+        "name": term.name,
+        **bins,
+        "scores": term.scores.tolist(),
+        "standard_errors": [_errors_to_list(row) for row in term.standard_errors],
+        "counts": term.counts.tolist(),
+        "count_errors": _errors_to_list(term.count_errors),
+    }
+
+
+def _errors_to_list(errors: Floats) -> list[float | None]:
+    return [None if error == math.inf else error for error in errors.tolist()]
+
+
+def _edit_to_dict(edit: Edit) -> dict[str, Any]:
+    texts = {name: getattr(edit, name) for name in _EDIT_TEXTS}
+    return {**texts, "settings": dict(edit.settings)}
+
+
+# -- reading ------------------------------------------------------------------------------------
+
+
+def read(path: str | Path) -> AdditiveModel:
+    """Read a model from a file that `write` made.
+
+    Raises
+    ------
+    ModelError
+        If there is no such file, or it is not, or no longer, such a model.
+    """
+    path = Path(path)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ModelError(
+            f"The model file {str(path)!r} cannot be read ({error}): check the path."
+        ) from error
+    try:
+        data = json.loads(text, object_pairs_hook=build_object, parse_constant=refuse_constant)
+        return from_dict(data)
+    except ModelError as error:
+        raise ModelError(f"The model file {str(path)!r} cannot be used. {error}") from error
+    except (ValueError, RecursionError) as error:
+        raise ModelError(
+            f"The model file {str(path)!r} is not JSON ({error}): was it copied completely?"
+        ) from error
+
+
+def from_dict(data: object) -> AdditiveModel:
+    """Read a model from the form `to_dict` gives; refuse anything else.
+
+    Raises
+    ------
+    ModelError
+        Naming the place: a field that is missing, unknown or of the wrong type, tables whose
+        shapes do not fit the bins, numbers that are not finite, and whatever else contradicts
+        the schema.
+    """
+    if not isinstance(data, Mapping) or data.get("kind") != KIND:
+        raise ModelError(f"This is not a model: its 'kind' is not {KIND!r}. Give a saved model.")
+    version = data.get("format")
+    if type(version) is not int or version != FORMAT:
+        raise ModelError(
+            f"The model has format {show(version)}, and this version of Voile reads format "
+            f"{FORMAT}: use the version that wrote it ({show(data.get('voile'))})."
+        )
+    content = read_fields(data, (*_FIXED, *_CHANGEABLE), "the model", optional=("original",))
+    read_text(content["voile"], "'voile'")
+    schema, receipt = _read_schema(content["schema"]), _read_receipt(content["receipt"])
+    link, outputs = _read_link(content, schema)
+    edits = tuple(
+        _read_edit(edit, schema, f"edit {number}")
+        for number, edit in enumerate(read_list(content["edits"], "'edits'"), 1)
+    )
+    if bool(edits) != ("original" in content):
+        raise ModelError(
+            "A model has 'edits' if and only if it has its 'original'. One of them is missing: use "
+            "an undamaged copy."
+        )
+
+    def read_facts(facts: Mapping[str, Any], where: str) -> AdditiveModel:
+        intercept = read_table(facts["intercept"], (outputs,), f"'intercept' of {where}")
+        return AdditiveModel(
+            terms=_read_terms(facts["terms"], schema, outputs, where),
+            intercept=intercept,
+            intercept_errors=read_errors(
+                facts["intercept_errors"], (outputs,), f"'intercept_errors' of {where}"
+            ),
+            link=link,
+            schema=schema,
+            receipt=receipt,
+        )
+
+    model = read_facts(content, "the model")
+    if not edits:
+        return model
+    facts = read_fields(content["original"], _CHANGEABLE, "'original'")
+    return replace(model, edits=edits, original=read_facts(facts, "the original"))
+
+
+def _read_schema(data: object) -> Schema:
+    try:
+        schema = Schema.from_dict(data)
+    except ValueError as error:
+        raise ModelError(f"The model's schema cannot be read. {error}") from error
+    if not schema or schema.target is None or not schema.known:
+        facts = schema.missing_facts or ("it needs a column and a target",)
+        raise ModelError(f"The model's schema is not complete: {', '.join(facts)}.")
+    return schema
+
+
+def _read_receipt(data: object) -> Receipt:
+    if not isinstance(data, Mapping):
+        raise ModelError("The model has no receipt: use an undamaged copy.")
+    try:
+        receipt = Receipt.from_dict(data)
+        kept = receipt.to_dict()
+    except (VoileError, ArithmeticError, AttributeError, TypeError, ValueError) as error:
+        raise ModelError(f"The model's receipt cannot be read. {error}") from error
+    # The sentence is worded anew from the numbers; everything else must be what was written.
+    if {**kept, "guarantee": None} != {**data, "guarantee": None}:
+        raise ModelError(
+            "The model's receipt has unknown or altered fields: use an undamaged copy."
+        )
+    return receipt
+
+
+def _read_link(content: Mapping[str, Any], schema: Schema) -> tuple[Link, int]:
+    """The link, and how many outputs it has for the schema's target."""
+    name = content["link"]
+    if not isinstance(name, str) or name not in _LINKS:
+        raise ModelError(
+            f"The model's 'link' must be one of {', '.join(map(repr, _LINKS))}. Got "
+            f"{show(name)} instead."
+        )
+    classes = tuple(schema.target.levels or ()) if isinstance(schema.target, Category) else ()
+    stored = read_list(content["classes"], "'classes'")
+    if not is_same(stored, classes):
+        raise ModelError("The model's 'classes' are not those of its schema.")
+    fits = {
+        "identity": isinstance(schema.target, Number),
+        "logit": len(classes) == 2,
+        "softmax": len(classes) > 0,
+    }
+    if not fits[name]:
+        raise ModelError(f"The link {name!r} of the model does not fit {schema.target!r}.")
+    return _LINKS[name], len(classes) if name == "softmax" else 1
+
+
+def _read_terms(data: object, schema: Schema, outputs: int, where: str) -> tuple[Term, ...]:
+    places = read_list(data, f"'terms' of {where}")
+    names = [place.get("name") if isinstance(place, Mapping) else None for place in places]
+    if names != list(schema):
+        raise ModelError(
+            f"The terms of {where} must be the schema's columns, in order: "
+            f"{', '.join(map(repr, schema))}. Got {show(names)} instead."
+        )
+    return tuple(
+        _read_term(place, schema, name, outputs, f"term {name!r} of {where}")
+        for name, place in zip(schema, places, strict=True)
+    )
+
+
+def _read_term(data: object, schema: Schema, name: str, outputs: int, where: str) -> Term:
+    column = schema[name]
+    is_number = isinstance(column, Number)
+    kind, borders = ("number", "edges") if is_number else ("category", "levels")
+    content = read_fields(data, ("name", "kind", borders, *_TABLES), where)
+    if content["kind"] != kind:
+        raise ModelError(f"In {where}, 'kind' must be {kind!r}, as in the schema.")
+    stored = read_list(content[borders], f"'{borders}' of {where}")
+    cuts = np.empty(0)
+    if isinstance(column, Number):
+        edges = read_table(stored, (len(stored),), f"'edges' of {where}")
+        if len(edges) < 2 or edges[0] != column.lower or edges[-1] != column.upper:
+            raise ModelError(f"The 'edges' of {where} must begin and end at {column!r}.")
+        if not (np.diff(edges) > 0).all():
+            raise ModelError(f"The 'edges' of {where} must increase strictly.")
+        cuts = edges[1:-1]
+        bins = len(edges)  # one more than intervals: missing values have a bin of their own
+    else:
+        if not is_same(stored, column.levels or ()):
+            raise ModelError(f"The 'levels' of {where} are not those of the schema.")
+        bins = len(stored) + 2
+    return Term(
+        name=name,
+        column=column,
+        cuts=cuts,
+        scores=read_table(content["scores"], (bins, outputs), f"'scores' of {where}"),
+        standard_errors=read_errors(
+            content["standard_errors"], (bins, outputs), f"'standard_errors' of {where}"
+        ),
+        counts=read_table(content["counts"], (bins,), f"'counts' of {where}", least=0.0),
+        count_errors=read_errors(content["count_errors"], (bins,), f"'count_errors' of {where}"),
+    )
+
+
+def _read_edit(data: object, schema: Schema, where: str) -> Edit:
+    content = read_fields(data, (*_EDIT_TEXTS, "settings"), where)
+    texts = {name: read_text(content[name], f"'{name}' of {where}") for name in _EDIT_TEXTS}
+    if texts["term"] not in schema:
+        raise ModelError(f"In {where}, the model has no term {texts['term']!r}.")
+    settings = content["settings"]
+    if not isinstance(settings, Mapping):
+        raise ModelError(f"The 'settings' of {where} must be a mapping.")
+    for name, value in settings.items():
+        read_text(name, f"a setting of {where}")
+        for part in value if isinstance(value, list) else [value]:
+            if isinstance(part, str):
+                read_text(part, f"'{name}' of {where}")
+            elif part is not None and not isinstance(part, bool):
+                read_number(part, f"'{name}' of {where}")
+    return Edit(settings=dict(settings), **texts)

@@ -1,0 +1,201 @@
+"""A trained additive model: frozen tables of scores, all of them released values.
+
+The prediction for a row is ``intercept + sum of one score per term``, read through a link: the
+identity (regression), the logistic function (two classes) or softmax (more). Nothing here has seen
+a row, so reading, editing and storing a model costs nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, softmax
+
+from voile.errors import SchemaError
+from voile.models.ebm.history import Edit
+from voile.privacy.receipt import Receipt
+from voile.schema import Category, Number, Schema
+from voile.schema.columns import Column
+
+Link = Literal["identity", "logit", "softmax"]
+
+OTHER, MISSING = "(other)", "(missing)"
+"""Names of the bins for levels that are not listed and for missing values."""
+
+
+@dataclass(frozen=True, eq=False)
+class Term:
+    """The part of one column: a score for each of its bins.
+
+    Bins of a number are the intervals between ``cuts`` (a value equal to a cut belongs to the
+    right), then missing. Bins of a category are its levels, then other, then missing.
+
+    Attributes
+    ----------
+    name : str
+        Name of the column.
+    column : Number or Category
+        Its public (or privately found) bounds or levels.
+    cuts : ndarray of shape (intervals - 1,)
+        Inner cut points, increasing; empty for a category.
+    scores : ndarray of shape (bins, outputs)
+        In units of the score: log-odds (classification) or the target's own (regression).
+    standard_errors : ndarray of shape (bins, outputs)
+        Standard deviation of each score by the privacy noise.
+    counts, count_errors : ndarray of shape (bins,)
+        Privately estimated rows per bin (>= 0), and their standard deviation by the noise.
+    """
+
+    name: str
+    column: Column
+    cuts: NDArray[np.float64]
+    scores: NDArray[np.float64]
+    standard_errors: NDArray[np.float64]
+    counts: NDArray[np.float64]
+    count_errors: NDArray[np.float64]
+
+    @property
+    def bins(self) -> int:
+        """Number of bins, those for other and missing values included."""
+        return len(self.scores)
+
+    @property
+    def edges(self) -> NDArray[np.float64]:
+        """Borders of a number's intervals, bounds included: one more than intervals."""
+        if not isinstance(self.column, Number):
+            raise SchemaError(f"Column {self.name!r} is a category and has levels, not edges.")
+        return np.array([self.column.lower, *self.cuts, self.column.upper], dtype=np.float64)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """A readable name for each bin."""
+        if isinstance(self.column, Category):
+            return (*(str(level) for level in self.column.levels or ()), OTHER, MISSING)
+        edges = self.edges
+        last = len(edges) - 2
+        return (
+            *(
+                f"[{edges[i]:.6g}, {edges[i + 1]:.6g}{']' if i == last else ')'}"
+                for i in range(last + 1)
+            ),
+            MISSING,
+        )
+
+    @property
+    def importance(self) -> NDArray[np.float64]:
+        """Mean absolute score over the private distribution of the column, one per output."""
+        total = self.counts.sum()
+        if total <= 0:
+            return np.asarray(np.abs(self.scores).mean(axis=0))
+        return np.asarray(self.counts @ np.abs(self.scores) / total)
+
+    def find_bins(self, values: NDArray[np.float64] | NDArray[np.int32]) -> NDArray[np.int64]:
+        """Bin of each encoded value (numbers: NaN is missing; categories: codes)."""
+        if isinstance(self.column, Category):
+            return np.minimum(values.astype(np.int64), self.bins - 1)
+        found = np.searchsorted(self.cuts, values, side="right")
+        found[np.isnan(values)] = self.bins - 1
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class AdditiveModel:
+    """A trained additive model.
+
+    Attributes
+    ----------
+    terms : tuple of Term
+        In the order of the schema's columns.
+    intercept, intercept_errors : ndarray of shape (outputs,)
+        Score of an average row, and its standard deviation by the noise.
+    link : {"identity", "logit", "softmax"}
+        Outputs are 1, 1 and the number of classes.
+    schema : Schema
+        Complete: with everything that was found privately.
+    receipt : Receipt
+        The privacy guarantee; edits do not change it.
+    edits : tuple of Edit
+        What people changed afterwards, in order.
+    original : AdditiveModel or None
+        The model as it was trained, if it was edited since.
+    """
+
+    terms: tuple[Term, ...]
+    intercept: NDArray[np.float64]
+    intercept_errors: NDArray[np.float64]
+    link: Link
+    schema: Schema
+    receipt: Receipt
+    edits: tuple[Edit, ...] = ()
+    original: AdditiveModel | None = None
+
+    @property
+    def outputs(self) -> int:
+        """Scores per row: 1, or the number of classes if there are more than two."""
+        return len(self.intercept)
+
+    @property
+    def classes(self) -> tuple[object, ...]:
+        """Classes in the order of the outputs (two for a logit); empty for regression."""
+        target = self.schema.target
+        return tuple(target.levels or ()) if isinstance(target, Category) else ()
+
+    def __getitem__(self, name: str) -> Term:
+        for term in self.terms:
+            if term.name == name:
+                return term
+        raise SchemaError(
+            f"The model has no term {name!r}: it has {', '.join(repr(t.name) for t in self.terms)}."
+        )
+
+    def with_term(self, term: Term) -> AdditiveModel:
+        """The same model with one term replaced."""
+        self[term.name]
+        return replace(
+            self, terms=tuple(term if one.name == term.name else one for one in self.terms)
+        )
+
+    def contributions(
+        self, columns: Mapping[str, NDArray[np.float64] | NDArray[np.int32]]
+    ) -> NDArray[np.float64]:
+        """What each term adds to each row's score, shape (rows, terms, outputs).
+
+        Parameters
+        ----------
+        columns : mapping of str to ndarray of shape (rows,)
+            Encoded public rows (`voile.privacy.public_rows.encode_public`).
+        """
+        parts = [term.scores[term.find_bins(columns[term.name])] for term in self.terms]
+        return np.stack(parts, axis=1)
+
+    def scores(
+        self, columns: Mapping[str, NDArray[np.float64] | NDArray[np.int32]]
+    ) -> NDArray[np.float64]:
+        """Score of each row, shape (rows, outputs): the intercept and all contributions."""
+        rows = len(columns[self.terms[0].name])
+        result = np.tile(self.intercept, (rows, 1))
+        for term in self.terms:
+            result += term.scores[term.find_bins(columns[term.name])]
+        return result
+
+    def respond(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Scores read through the link.
+
+        Returns
+        -------
+        ndarray
+            Regression: shape (rows,), inside the target's bounds. Classification: probabilities of
+            shape (rows, classes).
+        """
+        if self.link == "identity":
+            target = self.schema.target
+            assert isinstance(target, Number)
+            return np.clip(scores[:, 0], target.lower, target.upper)
+        if self.link == "logit":
+            positive = expit(scores[:, 0])
+            return np.column_stack([1.0 - positive, positive])
+        return np.asarray(softmax(scores, axis=1))

@@ -1,0 +1,82 @@
+"""The page of single rows: a waterfall each, and the prediction in words."""
+
+from __future__ import annotations
+
+from voile.explain.local_explanation import LocalExplanation
+from voile.explain.plain_text import row_text, score_text, times_text, told_values
+from voile.explain.wording import noisy, percent, signed
+from voile.report.page import compose_page, fold, heading, paragraph, place_figure, place_table
+from voile.report.waterfall import draw_waterfall, find_steps
+
+MOST_ROWS = 20
+
+
+def draw_page(explanation: LocalExplanation) -> str:
+    """The whole page as HTML."""
+    count, edits = len(explanation), len(explanation.edits)
+    lead = (
+        f"How {'one row got its' if count == 1 else f'{count} rows got their'} score, the "
+        f"{score_text(explanation)}. It starts at the base value, and every feature raises it "
+        f"(orange, to the right) or lowers it (blue, to the left). Whiskers are two standard "
+        f"errors of the privacy noise; the noise of different features is taken to be independent."
+    )
+    body = [paragraph(lead)]
+    if edits:
+        text = f"People changed this model {times_text(edits)} after training."
+        body.append(paragraph(text, note=True))
+    if count > MOST_ROWS:
+        body.append(
+            paragraph(f"The first {MOST_ROWS} of {count} rows; to_frame() has all.", note=True)
+        )
+    for row in range(min(count, MOST_ROWS)):
+        body += _row(explanation, row)
+    return compose_page("Why these answers", body, explanation.receipt, cost=explanation.cost)
+
+
+def _row(explanation: LocalExplanation, row: int) -> list[str]:
+    k = explanation.told_output(row)
+    steps = find_steps(explanation, row, k)
+    words = ", ".join(f"{step.label} {signed(step.size)}" for step in steps[:5])
+    title = row_text(explanation, row)
+    parts = [heading(title)]
+    if len(explanation.outputs) > 1:
+        others = ", ".join(
+            f"{name} {percent(float(share))}"
+            for name, share in zip(explanation.classes, explanation.predictions[row], strict=True)
+        )
+        parts.append(paragraph(f"Probabilities: {others}.", note=True))
+        parts.append(paragraph(f"Shown: the score of '{explanation.outputs[k]}'.", note=True))
+    parts.append(
+        place_figure(
+            draw_waterfall(explanation, row),
+            f"row-{row}",
+            f"{title}. Greatest contributions: {words}",
+        )
+    )
+    parts.append(fold("All features", _numbers(explanation, row)))
+    return parts
+
+
+def _numbers(explanation: LocalExplanation, row: int) -> str:
+    head = ["feature", "value", *explanation.outputs]
+    rows = [
+        [
+            name,
+            text,
+            *(noisy(float(part), float(error)) for part, error in zip(parts, errors, strict=True)),
+        ]
+        for i, (name, text, parts, errors) in enumerate(
+            zip(
+                (*explanation.features, "base value", "score"),
+                (*told_values(explanation, row), "", ""),
+                (*explanation.values[row], explanation.base_values, explanation.scores[row]),
+                (
+                    *explanation.standard_errors[row],
+                    explanation.base_errors,
+                    explanation.score_errors[row],
+                ),
+                strict=True,
+            )
+        )
+    ]
+    return place_table(head, rows, numbers=len(explanation.outputs))

@@ -1,0 +1,97 @@
+"""Explanations in a terminal: tables with bars."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from voile.errors import SettingError
+from voile.explain.global_explanation import GlobalExplanation
+from voile.explain.local_explanation import LocalExplanation
+from voile.explain.plain_text import extremes, row_text, score_text
+from voile.explain.term import ExplainedTerm
+from voile.explain.wording import noisy, short, signed
+from voile.report.waterfall import find_steps
+
+MOST_ROWS, BAR, CURVE = 5, 10, 24
+BLOCKS = "▁▂▃▄▅▆▇█"
+
+
+def print_record(record: object) -> None:
+    """Print an explanation in the terminal."""
+    console = Console()
+    if isinstance(record, GlobalExplanation):
+        console.print(Text(f"Terms by importance: {score_text(record)}", style="bold"))
+        console.print(tabulate_terms(record))
+    elif isinstance(record, LocalExplanation):
+        for row in range(min(len(record), MOST_ROWS)):
+            console.print(Text(row_text(record, row), style="bold"))
+            console.print(tabulate_row(record, row))
+            console.print()
+        if len(record) > MOST_ROWS:
+            console.print(f"... and {len(record) - MOST_ROWS} more rows: to_frame() has them all")
+    else:
+        raise SettingError(f"A {type(record).__name__} cannot be shown in a terminal: print() it.")
+    console.print(Text(record.cost))
+    console.print(Text(record.receipt.promise))
+
+
+def tabulate_terms(explanation: GlobalExplanation) -> Table:
+    """All terms by importance; with one output, each with its shape."""
+    table = Table(box=None, padding=(0, 1, 0, 0))
+    table.add_column("term", no_wrap=True, max_width=18, min_width=8)
+    table.add_column("importance", no_wrap=True, justify="right", min_width=10)
+    table.add_column("", no_wrap=True, min_width=BAR)
+    table.add_column("lowest, shape, highest", no_wrap=True)
+    top = max([float(term.importance.sum()) for term in explanation.terms] + [1e-300])
+    for term in explanation.ranked:
+        size = float(term.importance.sum())
+        table.add_row(
+            Text(term.name),
+            short(size),
+            Text("█" * round(BAR * size / top), style="blue"),
+            Text(_shape(term) if len(explanation.outputs) == 1 else ""),
+        )
+    return table
+
+
+def tabulate_row(explanation: LocalExplanation, row: int) -> Table:
+    """The steps of one row's waterfall."""
+    output = explanation.told_output(row)
+    table = Table(box=None, padding=(0, 1, 0, 0))
+    table.add_column("feature", no_wrap=True, max_width=36)
+    table.add_column("adds", no_wrap=True)
+    table.add_column("lowers", no_wrap=True, justify="right", min_width=BAR)
+    table.add_column("raises", no_wrap=True, min_width=BAR)
+    steps = find_steps(explanation, row, output)
+    top = max([abs(step.size) for step in steps] + [1e-300])
+    start, error = explanation.base_values[output], explanation.base_errors[output]
+    table.add_row("base value", noisy(float(start), float(error), added=False))
+    for step in steps:
+        bar = "█" * round(BAR * abs(step.size) / top)
+        table.add_row(
+            Text(step.label),
+            noisy(step.size, step.standard_error),
+            Text(bar if step.size < 0 else "", style="blue"),
+            Text(bar if step.size > 0 else "", style="dark_orange"),
+        )
+    score, error = explanation.scores[row, output], explanation.score_errors[row, output]
+    table.add_row("score", noisy(float(score), float(error), added=False))
+    return table
+
+
+def _shape(term: ExplainedTerm) -> str:
+    """A number's curve between its ends; a category's lowest and highest level."""
+    if term.kind == "category" or not term.regular:
+        return ", ".join(extremes(term, most=11))
+    scores = term.scores[: term.regular, 0]
+    picked: NDArray[np.float64] = scores[
+        np.linspace(0, len(scores) - 1, min(CURVE, len(scores))).round().astype(int)
+    ]
+    low, high = float(picked.min()), float(picked.max())
+    width = max(high - low, 1e-300)
+    curve = "".join(BLOCKS[round((float(one) - low) / width * 7)] for one in picked)
+    return f"{signed(low)} {curve} {signed(high)}"
