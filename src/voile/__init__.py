@@ -12,6 +12,8 @@ from voile.errors import VoileError
 from voile.version import __version__
 
 if TYPE_CHECKING:
+    from voile.models.ebm.estimator import EBMClassifier, EBMRegressor
+    from voile.models.load import load
     from voile.privacy.budget import Budget
     from voile.privacy.ledger import Ledger
     from voile.privacy.receipt import Receipt
@@ -23,11 +25,14 @@ if TYPE_CHECKING:
 _HOMES = {
     "Budget": "voile.privacy.budget",
     "Category": "voile.schema",
+    "EBMClassifier": "voile.models.ebm.estimator",
+    "EBMRegressor": "voile.models.ebm.estimator",
     "Ledger": "voile.privacy.ledger",
     "Number": "voile.schema",
     "Receipt": "voile.privacy.receipt",
     "Schema": "voile.schema",
     "Unit": "voile.schema",
+    "load": "voile.models.load",
     "protect": "voile.privacy.vault",
     "summarize": "voile.summary",
 }
@@ -35,6 +40,8 @@ _HOMES = {
 __all__ = [
     "Budget",
     "Category",
+    "EBMClassifier",
+    "EBMRegressor",
     "Ledger",
     "Number",
     "Receipt",
@@ -42,6 +49,7 @@ __all__ = [
     "Unit",
     "VoileError",
     "__version__",
+    "load",
     "protect",
     "summarize",
 ]

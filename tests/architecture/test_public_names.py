@@ -12,6 +12,8 @@ from source_tree import SOURCE, Module
 PUBLIC_NAMES = [
     "Budget",
     "Category",
+    "EBMClassifier",
+    "EBMRegressor",
     "Ledger",
     "Number",
     "Receipt",
@@ -19,6 +21,7 @@ PUBLIC_NAMES = [
     "Unit",
     "VoileError",
     "__version__",
+    "load",
     "protect",
     "summarize",
 ]

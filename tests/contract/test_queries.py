@@ -14,6 +14,15 @@ from hypothesis import strategies as st
 
 import voile
 from voile.errors import SchemaError, SettingError
+from voile.models.ebm.cyclic import LeafSums
+from voile.models.ebm.pairs import GROUPS, PairCounts
+from voile.models.ebm.queries import (
+    MIXING_BITS,
+    Layout,
+    ResidualSizes,
+    ResidualSums,
+    whole_mixing,
+)
 from voile.privacy import queries
 from voile.privacy.budget import Relation
 from voile.privacy.discovery import LogCells, TreeCells
@@ -45,18 +54,24 @@ numbers = st.one_of(
 levels = st.sampled_from(["a", "b", 1, True, 1.0, None, math.nan, "", "zzz", 7, [], object(), b"a"])
 rows = st.tuples(numbers, numbers, levels)
 tables = st.lists(rows, max_size=6)
+labelled_rows = st.tuples(numbers, numbers, levels, st.one_of(levels, numbers))
+"""With a target, which is last."""
 grids = st.integers(-60, 10).map(lambda power: 2.0**power)
 
 
-def source_of(table):
-    names = list(SCHEMA)
-    return TableSource(
-        {name: [row[i] for row in table] for i, name in enumerate(names)}, None, SCHEMA
-    )
+def source_of(table, layout=None):
+    """The rows; for queries of an additive model with a target, and with their bins kept."""
+    frame = {name: [row[i] for row in table] for i, name in enumerate(SCHEMA)}
+    if layout is None:
+        return TableSource(frame, None, SCHEMA)
+    source = TableSource(frame, [row[len(SCHEMA)] for row in table], layout.schema)
+    source.keep(layout.columns, layout.prepare)
+    return source
 
 
 def total_of(table, query, grid):
-    return [int(value) for value in source_of(table).total(query, grid)]
+    source = source_of(table, getattr(query, "layout", None))
+    return [int(value) for value in source.total(query, grid)]
 
 
 def wrapped(number):
@@ -106,13 +121,118 @@ simple = {
         st.one_of(st.just((-2.0, 3.0)), st.just((0.0, 5e-324)), intervals),
     ),
 }
+
+
+# -- queries of additive models --------------------------------------------------------------------
+
+TARGETS = {
+    "logit": [Category(["a", "b"])],
+    "softmax": [Category(["a", "b", 1]), Category(["a", "b", *range(2, 12)])],
+    "identity": [Number(-2, 3), Number(1000, 1001), Number(-8e307, 8e307), Number(0, 5e-324)],
+}
+FEATURES = {"n": Number(-2, 3), "u": Number(-1e3, 1e3), "c": Category(["a", "b", 1])}
+
+
+def layout_of(link, target, cuts):
+    """Bins between the cuts of n and of u, and the levels of c."""
+    sizes = [len(cuts[0]) + 2, len(cuts[1]) + 2, 5]
+    arrays = (*(np.array(one, dtype=np.float64) for one in cuts), np.zeros(0))
+    offsets = np.cumsum([0, *sizes]).astype(np.int64)
+    return Layout(Schema(FEATURES, target=target), link, arrays, offsets)
+
+
+def cuts_between(lower, upper):
+    return st.lists(st.floats(lower, upper), max_size=5, unique=True).map(sorted)
+
+
+@st.composite
+def layouts(draw, links=tuple(TARGETS)):
+    link = draw(st.sampled_from(links))
+    # A column of more than 256 bins is kept in two bytes.
+    wide = st.just(np.linspace(-1.9, 2.9, 300).tolist())
+    first = draw(st.one_of(cuts_between(-2, 3), cuts_between(-2, 3), wide))
+    return layout_of(
+        link, draw(st.sampled_from(TARGETS[link])), [first, draw(cuts_between(-1e3, 1e3))]
+    )
+
+
+@st.composite
+def scores_of(draw, layout):
+    """Scores and an intercept, tame or as large as no training makes them."""
+    generator = np.random.default_rng(draw(st.integers(0, 10**6)))
+    cells = int(layout.offsets[-1])
+    scores = generator.normal(size=(cells, layout.outputs))
+    extreme = draw(st.sampled_from([0.0, 8.0, 700.0]))
+    scores += generator.choice([-extreme, 0.0, extreme], scores.shape)
+    return scores, generator.choice([-8.0, -0.1, 0.0, 3.0], layout.outputs)
+
+
+def mixing_of(layout, generator, kinds, excess=1.0):
+    """Columns of norm 1 times weights whose squares sum to 1; too long by a factor on demand."""
+    weights = np.sqrt(generator.dirichlet(np.ones(len(kinds))))
+    result = []
+    for k, (kind, weight) in enumerate(zip(kinds, weights, strict=True)):
+        bins = int(layout.offsets[k + 1] - layout.offsets[k])
+        matrix = generator.choice([-1.0, 1.0], bins)
+        if kind == "dense":
+            matrix = generator.normal(size=(bins, bins)) + np.diag(3.0 * matrix)
+            matrix = matrix / np.linalg.norm(matrix, axis=0)
+        result.append(whole_mixing(matrix * excess, float(weight)))
+    return tuple(result)
+
+
+@st.composite
+def residual_sums(draw, excess=1.0):
+    layout = draw(layouts())
+    generator = np.random.default_rng(draw(st.integers(0, 10**6)))
+    kinds = draw(st.tuples(*[st.sampled_from(["dense", "diagonal"])] * 3))
+    cap = draw(st.one_of(st.sampled_from([0.5, math.sqrt(0.5), 2.0]), st.floats(2.0**-9, 2.0)))
+    scores, intercept = draw(scores_of(layout))
+    return ResidualSums(layout, scores, intercept, cap, mixing_of(layout, generator, kinds, excess))
+
+
+residual_sizes = layouts(("identity",)).flatmap(
+    lambda layout: scores_of(layout).map(lambda drawn: ResidualSizes(layout, *drawn))
+)
+pair_counts = layouts().flatmap(
+    lambda layout: st.integers(0, 10**6).map(
+        lambda seed: PairCounts(
+            layout, np.random.default_rng(seed).integers(0, GROUPS, layout.offsets[-1])
+        )
+    )
+)
+
+
+@st.composite
+def leaf_sums(draw):
+    layout = draw(layouts(("logit", "identity")))
+    scores, intercept = draw(scores_of(layout))
+    term = draw(st.integers(0, 2))
+    bins = int(layout.offsets[term + 1] - layout.offsets[term])
+    leaf = np.random.default_rng(draw(st.integers(0, 10**6))).integers(0, 3, bins)
+    return LeafSums(layout, scores, intercept, term, leaf)
+
+
+prepared = {
+    LeafSums: leaf_sums(),
+    ResidualSums: residual_sums(),
+    ResidualSizes: residual_sizes,
+    PairCounts: pair_counts,
+}
+"""Queries that read what their layout kept of the rows, of the target too."""
+
 strategies = {
     **simple,
+    **prepared,
     Together: st.lists(st.one_of(*simple.values()), min_size=1, max_size=3).map(
         lambda parts: Together(tuple(parts))
     ),
 }
 """How to draw an instance of each query over SCHEMA. A new query needs a line here."""
+
+
+def rows_for(cls):
+    return labelled_rows if cls in prepared else rows
 
 
 def all_modules():
@@ -144,8 +264,10 @@ def test_every_query_has_a_strategy_here():
 
 @pytest.mark.parametrize("cls", strategies, ids=lambda cls: cls.__name__)
 def test_no_row_moves_a_sum_by_more_than_the_sensitivity(cls):
-    @settings(max_examples=60)
-    @given(strategies[cls], tables, rows, rows, grids)
+    one = rows_for(cls)
+
+    @settings(max_examples=60 if cls is not ResidualSums else 300)
+    @given(strategies[cls], st.lists(one, max_size=6), one, one, grids)
     def check(query, table, row, other, grid):
         assert type(query) is cls
         assert_neighbours_are_close(query, table, row, other, grid)
@@ -163,12 +285,12 @@ def cut(share, bound, grid):
     return [math.trunc(value / Fraction(grid)) for value in exact]
 
 
-@pytest.mark.parametrize("cls", simple, ids=lambda cls: cls.__name__)
+@pytest.mark.parametrize("cls", [*simple, ResidualSizes, PairCounts], ids=lambda cls: cls.__name__)
 def test_kernels_add_up_the_shares(cls):
     @settings(max_examples=40)
-    @given(simple[cls], st.lists(rows, min_size=1, max_size=4), grids)
+    @given(strategies[cls], st.lists(rows_for(cls), min_size=1, max_size=4), grids)
     def check(query, table, grid):
-        (block,) = source_of(table).blocks(query.columns)
+        (block,) = source_of(table, getattr(query, "layout", None)).blocks(query.columns)
         parts = [cut(share, query.bound, grid) for share in query.shares(block)]
         expected = [wrapped(sum(column)) for column in zip(*parts, strict=True)]
         assert total_of(table, query, grid) == expected
@@ -182,6 +304,73 @@ def test_together_is_the_parts_end_to_end(query, table, grid):
     parts = [value for part in query.parts for value in total_of(table, part, grid)]
     assert total_of(table, query, grid) == parts
     assert [v for part in query.split(np.array(parts)) for v in part] == parts
+
+
+# -- residuals of additive models ------------------------------------------------------------------
+
+
+def residual_of(query, row, label):
+    """The documented residual of one row, in floats: y - p, weighted so that none exceeds cap."""
+    scores = query.intercept + sum(query.scores[cell] for cell in row)
+    if query.layout.link == "identity":
+        return np.clip(label - scores, -query.cap, query.cap)
+    if query.layout.link == "logit":
+        p = 1 / (1 + math.exp(-scores[0]))
+        return np.array([query.cap * (label - p) / max(p, 1 - p)])
+    p = np.exp(scores - scores.max())
+    p /= p.sum()
+    longest = max(np.linalg.norm(unit - p) for unit in np.eye(len(p)))
+    return (np.eye(len(p))[int(label)] - p) * min(1.0, query.cap / longest)
+
+
+@pytest.mark.parametrize("kind", ["dense", "diagonal"])
+@pytest.mark.parametrize("link", TARGETS)
+def test_residual_sums_are_what_the_documentation_says(link, kind):
+    layout = layout_of(link, TARGETS[link][0], [[-1.0, 0.5], [0.0]])
+    generator = np.random.default_rng(1)
+    scores = generator.normal(size=(int(layout.offsets[-1]), layout.outputs))
+    intercept = generator.normal(size=layout.outputs)
+    mixing = mixing_of(layout, generator, [kind] * 3)
+    query = ResidualSums(layout, scores, intercept, 0.6, mixing)
+    # Value and bin of each: n has bins 0 to 3, u 4 to 6, c 7 to 11; the last ones are for missing.
+    columns = (
+        [(-9, 0), (-1.0, 1), (0.4, 1), (0.5, 2), (math.inf, 2), (None, 3), ("x", 3)],
+        [(-1e9, 4), (0.0, 5), (None, 6)],
+        [("a", 7), ("b", 8), (1, 9), ("zzz", 10), (None, 11)],
+    )
+    targets = {
+        "logit": [("a", 0), ("b", 1), ("zzz", None), (None, None)],
+        "softmax": [("a", 0), ("b", 1), (1, 2), ("zzz", None), (None, None)],
+        "identity": [(-2, -1.0), (0.5, 0.0), (99.0, 1.0), (None, None), ("x", None)],
+    }[link]
+    table, expected = [], np.zeros(scores.shape)
+    for _ in range(200):
+        drawn = [one[generator.integers(len(one))] for one in (*columns, targets)]
+        table.append(tuple(value for value, _ in drawn))
+        *row, label = (cell for _, cell in drawn)
+        if label is None:
+            continue
+        residual = residual_of(query, row, label)
+        assert np.linalg.norm(residual) <= query.cap * (1 + 1e-12)
+        for k, cell in enumerate(row):
+            matrix = np.diag(mixing[k]) if mixing[k].ndim == 1 else mixing[k]
+            part = layout.part(k)
+            column = matrix[:, cell - part.start] / 2.0**MIXING_BITS
+            expected[part] += np.outer(column, residual)
+    total = np.array(total_of(table, query, 2.0**-40)) * 2.0**-40
+    np.testing.assert_allclose(total, expected.ravel(), atol=1e-5)
+    (block,) = source_of(table, layout).blocks(())
+    np.testing.assert_allclose(query.shares(block).sum(axis=0), expected.ravel(), atol=1e-5)
+
+
+def test_sizes_of_residuals_are_counted_in_their_cells():
+    layout = layout_of("identity", Number(-2, 3), [[], []])
+    query = ResidualSizes(layout, np.zeros((9, 1)), np.zeros(1))
+    rows = [(0, 0, "a", 0.5), (0, 0, "a", 3), (0, 0, "a", -2), (0, 0, "a", None)]
+    expected = dict.fromkeys(range(query.size), 0)
+    # Scaled: 0, 1, -1 and missing; 1 is the 19th of the cuts, half a doubling below the last one.
+    expected |= {0: 1, 19: 2, query.size - 1: 1}
+    assert total_of(rows, query, 1.0) == list(expected.values())
 
 
 # -- the default path: any shares, clipped ---------------------------------------------------------
@@ -316,6 +505,43 @@ class SaysUnsigned(Unclipped):
 def test_a_wrong_bound_is_caught(query, row, other):
     with pytest.raises(AssertionError):
         assert_neighbours_are_close(query, [], row, other, 2.0**-20)
+
+
+@pytest.mark.parametrize("kind", ["dense", "diagonal"])
+@pytest.mark.parametrize("link", TARGETS)
+def test_mixing_columns_that_are_too_long_are_caught(link, kind):
+    layout = layout_of(link, TARGETS[link][0], [[0.0], [0.0]])
+    row = (1.0, 1.0, "a", "a" if link != "identity" else 3)
+    other = (-1.0, -1.0, "b", "b" if link != "identity" else -2)
+    # As far from both rows as can be, so that each residual is as long as its cap.
+    for excess, caught in ((1.0, False), (1.01, True)):
+        generator = np.random.default_rng(3)
+        mixing = mixing_of(layout, generator, [kind] * 3, excess)
+        scores = np.zeros((int(layout.offsets[-1]), layout.outputs))
+        intercept = np.linspace(0, 60, layout.outputs) if link == "softmax" else np.zeros(1)
+        query = ResidualSums(layout, scores, intercept, 0.5, mixing)
+        if caught:
+            with pytest.raises(AssertionError):
+                assert_neighbours_are_close(query, [], row, other, 2.0**-40)
+        else:
+            assert_neighbours_are_close(query, [], row, other, 2.0**-40)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class UnderstatedCap(ResidualSums):
+    """Residuals longer than the bound says."""
+
+    @property
+    def bound(self):
+        return self.cap * 0.999
+
+
+def test_residuals_longer_than_the_bound_are_caught():
+    layout = layout_of("logit", TARGETS["logit"][0], [[], []])
+    mixing = (np.array([4096, 4096]), np.zeros(2, dtype=np.int64), np.zeros(5, dtype=np.int64))
+    query = UnderstatedCap(layout, np.zeros((9, 1)), np.zeros(1), 0.5, mixing)
+    with pytest.raises(AssertionError):
+        assert_neighbours_are_close(query, [], (0, 0, "a", "a"), (0, 0, "a", "b"), 2.0**-40)
 
 
 # -- what a query may not do -----------------------------------------------------------------------

@@ -20,6 +20,20 @@ from voile.errors import SettingError
 from voile.privacy.budget import Relation
 from voile.privacy.query_kernels import clipped_total
 from voile.privacy.sources.block import Block
+from voile.privacy.sources.source import TARGET
+
+__all__ = [
+    "TARGET",
+    "Block",
+    "CategoryCounts",
+    "CellQuery",
+    "ColumnCells",
+    "NumberCounts",
+    "Query",
+    "RowCount",
+    "Together",
+]
+# Models write queries of their own; what they need of the rows' side comes from here.
 
 _DENSE = 4_000_000
 """Most numbers that a dense block of shares may hold (32 MB)."""
@@ -51,8 +65,13 @@ class Query(ABC):
         def signed(self) -> bool:
             """Whether shares may be negative; if not, replacing a row moves the sum by less."""
 
+        @property
+        def fineness(self) -> int:
+            """Extra bits of the grid (0 to 8), for shares that are far below the noise."""
+
     else:
         signed = True
+        fineness = 0
 
     @abstractmethod
     def shares(self, block: Block) -> NDArray[np.float64]:

@@ -76,12 +76,14 @@ class Term:
         if isinstance(self.column, Category):
             return (*(str(level) for level in self.column.levels or ()), OTHER, MISSING)
         edges = self.edges
+        # As many digits as tell the edges apart: dates in seconds need ten.
+        for digits in range(6, 18):
+            texts = [f"{edge:.{digits}g}" for edge in edges]
+            if len(set(texts)) == len(texts):
+                break
         last = len(edges) - 2
         return (
-            *(
-                f"[{edges[i]:.6g}, {edges[i + 1]:.6g}{']' if i == last else ')'}"
-                for i in range(last + 1)
-            ),
+            *(f"[{texts[i]}, {texts[i + 1]}{']' if i == last else ')'}" for i in range(last + 1)),
             MISSING,
         )
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 from voile.errors import SchemaError
 from voile.privacy.grant import Ticket
 from voile.privacy.mechanisms.sums import gaussian_sum
-from voile.privacy.queries import ColumnCells
+from voile.privacy.queries import TARGET, ColumnCells
 from voile.privacy.sources.block import Block
 from voile.privacy.vault import PrivateTable
 from voile.schema import Number
@@ -194,7 +195,7 @@ def find_histogram(
     Histogram
         Intervals are fine where the rows are and coarse elsewhere.
     """
-    bounds = table.schema[column]
+    bounds = table.schema.target if column == TARGET else table.schema[column]
     if not isinstance(bounds, Number) or bounds.lower is None or bounds.upper is None:
         raise SchemaError(
             f"column {column!r} has no bounds: give Number(lower, upper), or leave them to be "
@@ -259,6 +260,7 @@ def _read(
     counts.append(count)
 
 
+@lru_cache(maxsize=65_536)
 def _cover(low: int, high: int, start: int, stop: int) -> int:
     """Fewest nodes below [low, high) that add (or subtract) up to the cells [start, stop).
 

@@ -56,7 +56,7 @@ def gaussian_sum(table: PrivateTable, query: Query, ticket: Ticket) -> Release:
             return _noiseless(table, query, ticket)
         case _:
             raise _wrong(event, "Gaussian")
-    grid = noise.grid_for(scale)
+    grid = noise.grid_for(scale) * 2.0**-query.fineness
     total = open_rows(table, ticket).total(query, grid, rate=rate)
     noised = total + noise.gaussian(query.size, scale / grid)
     return Release(ticket.label, noised.astype(np.float64) * grid, scale, grid)
@@ -94,7 +94,8 @@ def laplace_sum(table: PrivateTable, query: Query, ticket: Ticket) -> Release:
 
 
 def _noiseless(table: PrivateTable, query: Query, ticket: Ticket) -> Release:
-    grid = 2.0 ** (math.floor(math.log2(query.bound)) - _NOISELESS_BITS)
+    bits = _NOISELESS_BITS + query.fineness
+    grid = 2.0 ** (math.floor(math.log2(query.bound)) - bits)
     total = open_rows(table, ticket).total(query, grid)
     return Release(ticket.label, total.astype(np.float64) * grid, 0.0, grid)
 

@@ -1,0 +1,127 @@
+"""Private bins: what is released of each column and of the target before the first round."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from voile.models.ebm.model import Link
+from voile.models.ebm.queries import Layout
+from voile.privacy.discovery import find_histogram
+from voile.privacy.grant import Grant
+from voile.privacy.mechanisms import gaussian_sum
+from voile.privacy.queries import TARGET, CategoryCounts
+from voile.privacy.vault import PrivateTable
+from voile.schema import Category
+
+Floats = NDArray[np.float64]
+
+TARGET_LOOK = "the target"
+NUMBERS_LOOK = "bins of numbers"
+CATEGORIES_LOOK = "levels of categories"
+
+
+@dataclass(frozen=True, eq=False)
+class TargetFacts:
+    """What is released of the target.
+
+    Attributes
+    ----------
+    rows : float
+        Estimated rows with a target.
+    counts : ndarray of shape (classes,)
+        Estimated rows per class, at least 1; empty for regression.
+    start : float
+        Median of the target scaled to [-1, 1] (regression).
+    variance : float
+        Its variance, at least 1e-6.
+    distances, masses : ndarray
+        Distribution of the distance from the median, for the first clip.
+    """
+
+    rows: float
+    counts: Floats
+    start: float
+    variance: float
+    distances: Floats
+    masses: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnBins:
+    """Private bins of one column: cut points (numbers), counts and their standard errors."""
+
+    cuts: Floats
+    counts: Floats
+    count_errors: Floats
+
+
+def look_at_target(table: PrivateTable, grant: Grant) -> TargetFacts:
+    """Release class counts, or the distribution of a number, with one look."""
+    target = table.schema.target
+    none = np.zeros(0)
+    if isinstance(target, Category):
+        listed = len(target.levels or ())
+        release = gaussian_sum(table, CategoryCounts(TARGET, listed), grant.take(TARGET_LOOK))
+        counts = np.maximum(release.values[:listed], 1.0)
+        return TargetFacts(float(counts.sum()), counts, 0.0, 1.0, none, none)
+    found = find_histogram(table, TARGET, grant.take(TARGET_LOOK))
+    lower, upper = found.edges[0], found.edges[-1]
+    half = upper / 2 - lower / 2
+    middles = (found.edges[1:] / 2 + found.edges[:-1] / 2 - (lower / 2 + upper / 2)) / half
+    masses = np.maximum(found.counts, 0.0)
+    if masses.sum() <= 0:
+        masses = np.ones_like(masses)
+    start = float((found.quantile(0.5) - (lower / 2 + upper / 2)) / half)
+    mean = float(masses @ middles / masses.sum())
+    variance = max(float(masses @ (middles - mean) ** 2 / masses.sum()), 1e-6)
+    order = np.argsort(np.abs(middles - start))
+    return TargetFacts(
+        max(found.rows, 1.0),
+        none,
+        start,
+        variance,
+        np.abs(middles - start)[order],
+        masses[order] / masses.sum(),
+    )
+
+
+def find_bins(table: PrivateTable, grant: Grant, bins: int) -> tuple[ColumnBins, ...]:
+    """Release the bins of every column, one look each.
+
+    Numbers get about ``bins`` intervals of equal mass from a noised tree of counts, spikes apart;
+    the last bin is for missing values. Categories have one bin per level, other, and missing.
+    """
+    result = []
+    for name, column in table.schema.items():
+        if isinstance(column, Category):
+            query = CategoryCounts(name, len(column.levels or ()))
+            release = gaussian_sum(table, query, grant.take(CATEGORIES_LOOK))
+            errors = np.full(query.size, release.standard_error)
+            result.append(ColumnBins(np.zeros(0), release.values, errors))
+            continue
+        ticket = grant.take(NUMBERS_LOOK)
+        found = find_histogram(table, name, ticket, resolution=2 * bins).equal_mass(bins)
+        result.append(
+            ColumnBins(
+                _increasing(found.edges[1:-1]),
+                np.append(found.counts, found.missing),
+                np.append(found.standard_errors, found.node_error / np.sqrt(3.0)),
+            )
+        )
+    return tuple(result)
+
+
+def _increasing(cuts: Floats) -> Floats:
+    """Bounds a few denormals apart have cells without width; the model needs increasing cuts."""
+    if len(cuts) and not np.all(np.diff(cuts) > 0):
+        return np.maximum.accumulate(cuts + 0.0) + np.arange(len(cuts)) * np.spacing(cuts)
+    return cuts
+
+
+def lay_out(table: PrivateTable, link: Link, bins: tuple[ColumnBins, ...]) -> Layout:
+    """Where the bins lie among the cells of the model."""
+    offsets = np.cumsum([0, *(len(one.counts) for one in bins)]).astype(np.int64)
+    return Layout(table.schema, link, tuple(one.cuts for one in bins), offsets)

@@ -1,0 +1,219 @@
+"""Kernels that add residuals up per bin, in integers.
+
+One pass per round: a row's score is the sum of its bins' released scores, its residual is bounded,
+cut to whole units towards zero, and added to one cell of every term. Integers make the sum exact
+(docs/proofs/ebm.md), which no library's histogram does, hence own code.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+
+@njit(cache=True, nogil=True)
+def _logit(bins, target, offsets, scores, intercept, cap, units, total):  # type: ignore[no-untyped-def]
+    rows, terms = bins.shape
+    for i in range(rows):
+        if target[i] < 0.0:
+            continue
+        z = intercept[0]
+        for k in range(terms):
+            z += scores[offsets[k] + bins[i, k], 0]
+        # y - p, weighted by cap / max(p, 1 - p): at most cap, and zero on average at the truth.
+        if target[i] > 0.5:
+            residual = cap if z <= 0.0 else cap * math.exp(-z)
+        else:
+            residual = -cap if z >= 0.0 else -cap * math.exp(z)
+        whole = np.int64(residual * units)
+        for k in range(terms):
+            total[offsets[k] + bins[i, k], 0] += whole
+
+
+@njit(cache=True, nogil=True)
+def _softmax(bins, target, offsets, scores, intercept, cap, units, total):  # type: ignore[no-untyped-def]
+    rows, terms = bins.shape
+    outputs = len(intercept)
+    p = np.empty(outputs)
+    whole = np.empty(outputs, dtype=np.int64)
+    for i in range(rows):
+        if target[i] < 0.0:
+            continue
+        top = -math.inf
+        for o in range(outputs):
+            z = intercept[o]
+            for k in range(terms):
+                z += scores[offsets[k] + bins[i, k], o]
+            p[o] = z
+            top = max(top, z)
+        mass = 0.0
+        for o in range(outputs):
+            p[o] = math.exp(p[o] - top)
+            mass += p[o]
+        square, least = 0.0, 1.0
+        for o in range(outputs):
+            p[o] /= mass
+            square += p[o] * p[o]
+            least = min(least, p[o])
+        # The longest residual that any class could have here decides, so that the weight does not
+        # depend on the row's own class and the probabilities stay calibrated.
+        longest = math.sqrt(1.0 - 2.0 * least + square)
+        weight = min(1.0, cap / longest)
+        label = int(target[i])
+        norm = 0.0
+        for o in range(outputs):
+            value = weight * ((1.0 if o == label else 0.0) - p[o])
+            norm += value * value
+            p[o] = value
+        # Rounding above could leave the norm an ulp too long: clip, whatever the arithmetic did.
+        norm = math.sqrt(norm)
+        scale = 1.0 if norm <= cap * (1.0 - 1e-12) else cap * (1.0 - 1e-12) / norm
+        for o in range(outputs):
+            whole[o] = np.int64(p[o] * scale * units)
+        for k in range(terms):
+            cell = offsets[k] + bins[i, k]
+            for o in range(outputs):
+                total[cell, o] += whole[o]
+
+
+@njit(cache=True, nogil=True)
+def _squared(bins, target, offsets, scores, intercept, cap, units, total):  # type: ignore[no-untyped-def]
+    rows, terms = bins.shape
+    for i in range(rows):
+        if math.isnan(target[i]):
+            continue
+        z = intercept[0]
+        for k in range(terms):
+            z += scores[offsets[k] + bins[i, k], 0]
+        residual = min(max(target[i] - z, -cap), cap)
+        whole = np.int64(residual * units)
+        for k in range(terms):
+            total[offsets[k] + bins[i, k], 0] += whole
+
+
+@njit(cache=True, nogil=True)
+def _sizes(bins, target, offsets, scores, intercept, cells):  # type: ignore[no-untyped-def]
+    rows, terms = bins.shape
+    for i in range(rows):
+        if math.isnan(target[i]):
+            cells[i] = -1.0
+            continue
+        z = intercept[0]
+        for k in range(terms):
+            z += scores[offsets[k] + bins[i, k], 0]
+        cells[i] = abs(target[i] - z)
+
+
+_RESIDUALS = {"logit": _logit, "softmax": _softmax, "identity": _squared}
+
+
+def residual_totals(
+    link: str,
+    bins: NDArray[np.uint16],
+    target: NDArray[np.float32],
+    offsets: NDArray[np.int64],
+    scores: NDArray[np.float64],
+    intercept: NDArray[np.float64],
+    cap: float,
+    units: float,
+) -> NDArray[np.int64]:
+    """Sum of bounded residuals per bin of every term.
+
+    Parameters
+    ----------
+    link : {"logit", "softmax", "identity"}
+    bins : ndarray of shape (rows, terms)
+        Unsigned integers.
+    target : ndarray of shape (rows,)
+        Class index (negative: none), or the target scaled to [-1, 1] (NaN: none).
+    offsets : ndarray of shape (terms + 1,)
+        First cell of each term.
+    scores : ndarray of shape (cells, outputs)
+    intercept : ndarray of shape (outputs,)
+    cap : float
+        Largest norm of a row's residual.
+    units : float
+        Units per 1; each residual is cut to whole units towards zero.
+
+    Returns
+    -------
+    ndarray of shape (cells, outputs)
+        int64.
+    """
+    total = np.zeros(scores.shape, dtype=np.int64)
+    _RESIDUALS[link](bins, target, offsets, scores, intercept, cap, units, total)
+    return total
+
+
+def residual_sizes(
+    bins: NDArray[np.uint16],
+    target: NDArray[np.float32],
+    offsets: NDArray[np.int64],
+    scores: NDArray[np.float64],
+    intercept: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Absolute residual of each row (regression); -1 for rows without a target."""
+    sizes = np.empty(len(bins))
+    _sizes(bins, target, offsets, scores, intercept, sizes)
+    return sizes
+
+
+@njit(cache=True, nogil=True)
+def _pairs(bins, offsets, groups, across, total):  # type: ignore[no-untyped-def]
+    rows, terms = bins.shape
+    found = np.empty(terms, dtype=np.int64)
+    for i in range(rows):
+        for k in range(terms):
+            found[k] = groups[offsets[k] + bins[i, k]]
+        table = 0
+        for k in range(terms):
+            for j in range(k + 1, terms):
+                total[table + found[k] * across + found[j]] += 1
+                table += across * across
+
+
+def pair_totals(
+    bins: NDArray[np.uint16], offsets: NDArray[np.int64], groups: NDArray[np.int64], across: int
+) -> NDArray[np.int64]:
+    """Counts of all pairs of terms, ``across`` x ``across`` groups each, end to end."""
+    terms = bins.shape[1]
+    total = np.zeros(terms * (terms - 1) // 2 * across * across, dtype=np.int64)
+    _pairs(bins, offsets, groups, across, total)
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _leaves(bins, target, offsets, scores, intercept, logistic, cap, units, term, leaf, total):  # type: ignore[no-untyped-def]
+    rows, terms = bins.shape
+    for i in range(rows):
+        if math.isnan(target[i]) or (logistic and target[i] < 0.0):
+            continue
+        z = intercept[0]
+        for k in range(terms):
+            z += scores[offsets[k] + bins[i, k], 0]
+        residual = target[i] - (1.0 / (1.0 + math.exp(-z)) if logistic else z)
+        residual = min(max(residual, -cap), cap)
+        total[leaf[bins[i, term]]] += np.int64(residual * units)
+
+
+def leaf_totals(
+    link: str,
+    bins: NDArray[np.uint16],
+    target: NDArray[np.float32],
+    offsets: NDArray[np.int64],
+    scores: NDArray[np.float64],
+    intercept: NDArray[np.float64],
+    cap: float,
+    units: float,
+    term: int,
+    leaf: NDArray[np.int64],
+) -> NDArray[np.int64]:
+    """Sums of clipped residuals over the leaves of one term; ``leaf`` gives each bin's leaf."""
+    total = np.zeros(int(leaf.max()) + 1, dtype=np.int64)
+    _leaves(
+        bins, target, offsets, scores, intercept, link == "logit", cap, units, term, leaf, total
+    )
+    return total

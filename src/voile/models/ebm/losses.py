@@ -1,0 +1,173 @@
+"""Expected residual sums of a bin: what the training loop compares released sums with.
+
+Rows of a bin differ in their other terms. These are taken as normal with the variance of the
+released scores, which costs nothing and needs no further look at the rows. All functions are per
+row of a bin: multiply by its count.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from voile.models.ebm.binning import TargetFacts
+from voile.models.ebm.model import Link
+
+Floats = NDArray[np.float64]
+
+_INSIDE = 0.87
+"""Share of residuals that the clip leaves as they are (regression)."""
+
+_SMALLEST_CAP = 2.0**-9
+
+_NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(9)
+_WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
+
+
+class Loss(Protocol):
+    """Bounded residuals of one link, and what they are expected to be."""
+
+    link: Link
+    cap: float
+    gain: float
+
+    def response(self, intercept: Floats, scores: Floats, spread: Floats) -> Floats:
+        """A function of a bin's scores whose slope is `curvature`, shape (bins, outputs)."""
+
+    def curvature(self, intercept: Floats, scores: Floats, spread: Floats) -> Floats:
+        """How fast the expected residual of a row falls as its bin's score rises."""
+
+    def variance(self, intercept: Floats, scores: Floats, spread: Floats) -> Floats:
+        """Variance of a row's residual at the truth."""
+
+
+class LogitLoss:
+    """Two classes: residuals ``y - p`` weighted by ``cap / max(p, 1 - p)``.
+
+    The weight depends on the score alone, so the expected residual is zero exactly at the true
+    log-odds (a proper loss: probabilities are calibrated), while no residual exceeds ``cap``:
+    of all such losses this has the largest slope at every score.
+    """
+
+    link: Link = "logit"
+    cap = 0.5
+    gain = 1.0
+
+    def _grid(self, intercept: Floats, scores: Floats, spread: Floats) -> Floats:
+        return (intercept + scores)[..., None] + np.sqrt(spread) * _NODES
+
+    def response(self, intercept: Floats, scores: Floats, spread: Floats) -> Floats:
+        """The integral of the slope; increasing and bounded."""
+        z = self._grid(intercept, scores, spread)
+        small = np.logaddexp(0.0, -np.abs(z))
+        return self.cap * np.where(z < 0, small, 2 * math.log(2.0) - small) @ _WEIGHTS
+
+    def curvature(self, intercept: Floats, scores: Floats, spread: Floats) -> Floats:
+        """``cap * min(p, 1 - p)``."""
+        larger = 1.0 / (1.0 + np.exp(-np.abs(self._grid(intercept, scores, spread))))
+        return self.cap * (1.0 - larger) @ _WEIGHTS
+
+    def variance(self, intercept: Floats, scores: Floats, spread: Floats) -> Floats:
+        """``cap^2 * min(p, 1 - p) / max(p, 1 - p)``."""
+        larger = 1.0 / (1.0 + np.exp(-np.abs(self._grid(intercept, scores, spread))))
+        return self.cap**2 * ((1.0 - larger) / larger) @ _WEIGHTS
+
+
+class SoftmaxLoss:
+    """More classes: residual vectors ``e_y - p``, weighted so that none is longer than ``cap``."""
+
+    link: Link = "softmax"
+    cap = math.sqrt(0.5)
+    gain = 1.0
+
+    def _weighted(self, intercept: Floats, scores: Floats) -> tuple[Floats, Floats]:
+        z = intercept + scores
+        p = np.exp(z - z.max(axis=-1, keepdims=True))
+        p /= p.sum(axis=-1, keepdims=True)
+        longest = np.sqrt(1.0 - 2.0 * p.min(axis=-1) + (p * p).sum(axis=-1))
+        return p, np.minimum(1.0, self.cap / longest)[..., None]
+
+    def response(self, intercept: Floats, scores: Floats, spread: Floats) -> Floats:
+        """Weighted class probabilities."""
+        p, weight = self._weighted(intercept, scores)
+        return weight * p
+
+    def curvature(self, intercept: Floats, scores: Floats, spread: Floats) -> Floats:
+        """``weight * p (1 - p)`` of each class by itself."""
+        p, weight = self._weighted(intercept, scores)
+        return weight * np.maximum(p * (1.0 - p), 1e-4)
+
+    def variance(self, intercept: Floats, scores: Floats, spread: Floats) -> Floats:
+        """``weight^2 * p (1 - p)``."""
+        p, weight = self._weighted(intercept, scores)
+        return weight**2 * np.maximum(p * (1.0 - p), 1e-4)
+
+
+class SquaredLoss:
+    """Numbers scaled to [-1, 1]: residuals clipped to ``cap``, which falls as the fit improves.
+
+    Parameters
+    ----------
+    cap : float
+    inside : float
+        Released share of residuals that the cap leaves as they are: sums are divided by it.
+    second_moment : float
+        Released mean square of the clipped residuals.
+    """
+
+    link: Link = "identity"
+
+    def __init__(self, cap: float, inside: float, second_moment: float) -> None:
+        self.cap = cap
+        self.gain = inside
+        self.second_moment = second_moment
+
+    def response(self, intercept: Floats, scores: Floats, spread: Floats) -> Floats:
+        """Linear."""
+        return intercept + scores
+
+    def curvature(self, intercept: Floats, scores: Floats, spread: Floats) -> Floats:
+        """One."""
+        return np.ones_like(scores)
+
+    def variance(self, intercept: Floats, scores: Floats, spread: Floats) -> Floats:
+        """The second moment, as the sums are scaled."""
+        return np.full_like(scores, self.second_moment / self.gain**2)
+
+
+def start_of(link: Link, target: TargetFacts) -> tuple[Loss, Floats, float]:
+    """First loss, intercept at the base rate (or median), and the unit of the scores' variance."""
+    if link == "logit":
+        return LogitLoss(), np.array([np.log(target.counts[1] / target.counts[0])]), 1.0
+    if link == "softmax":
+        logs = np.log(target.counts)
+        return SoftmaxLoss(), logs - logs.mean(), 1.0
+    loss = squared_loss(target.distances, target.masses, target.distances)
+    return loss, np.array([target.start]), target.variance
+
+
+def squared_loss(sizes: Floats, masses: Floats, limits: Floats) -> SquaredLoss:
+    """The loss whose clip leaves 87 % of the residuals as they are.
+
+    Parameters
+    ----------
+    sizes, masses : ndarray of shape (cells,)
+        Absolute residuals (increasing), and estimated rows of each size.
+    limits : ndarray of shape (cells,)
+        Upper ends of the cells.
+    """
+    total = masses.sum()
+    if total <= 0:
+        return SquaredLoss(2.0, 1.0, 1.0)
+    # Noised masses may be negative; their running sum is unbiased, and made to rise.
+    below = np.maximum.accumulate(np.cumsum(masses) / total)
+    # Between the ends of two cells the share of rows is taken to rise evenly.
+    first = min(int(np.searchsorted(limits, _SMALLEST_CAP)), len(below) - 1)
+    inside = float(np.clip(below[first], _INSIDE, 1.0))
+    cap = float(np.interp(inside, below + 1e-9 * np.arange(len(below)), limits))
+    cap = float(np.clip(cap, _SMALLEST_CAP, 2.0))
+    moment = float((np.maximum(masses, 0.0) * np.minimum(sizes, cap) ** 2).sum() / total)
+    return SquaredLoss(cap, inside, max(moment, cap**2 * 1e-3))

@@ -1,0 +1,216 @@
+"""What the training of an additive model asks of the rows: two sums, each with its bound.
+
+Sensitivities and proofs: docs/proofs/ebm.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from voile.errors import SettingError
+from voile.models.ebm.kernels import residual_sizes, residual_totals
+from voile.models.ebm.model import Link
+from voile.privacy.queries import TARGET, Block, CellQuery, Query
+from voile.schema import Category, Number, Schema
+
+MIXING_BITS = 12
+"""Mixing matrices are whole numbers of 2^-12, so that a mixed sum of integers is exact."""
+
+BINS, SCALED_TARGET = "ebm bins", "ebm target"
+
+SIZE_CUTS: NDArray[np.float64] = 2.0 ** (np.arange(-18, 2) / 2.0)
+"""Cut points of the histogram of absolute residuals: two per doubling, from 2^-9 to sqrt(2)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """Where each column's bins lie among the cells of a model.
+
+    Attributes
+    ----------
+    schema : Schema
+        Complete.
+    link : Link
+    cuts : tuple of ndarray
+        Inner cut points per column; empty for categories.
+    offsets : ndarray of shape (terms + 1,)
+        First cell of each term, and the number of cells.
+    """
+
+    schema: Schema
+    link: Link
+    cuts: tuple[NDArray[np.float64], ...]
+    offsets: NDArray[np.int64]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns that `prepare` reads."""
+        return (*self.schema, TARGET)
+
+    @property
+    def outputs(self) -> int:
+        """Scores per row."""
+        target = self.schema.target
+        assert target is not None
+        return len(target.levels or ()) if self.link == "softmax" else 1  # type: ignore[union-attr]
+
+    def part(self, k: int) -> slice:
+        """Cells of a term."""
+        return slice(int(self.offsets[k]), int(self.offsets[k + 1]))
+
+    def prepare(self, block: Block) -> None:
+        """Keep each row's bins (one or two bytes per column) and scaled target in the vault."""
+        widest = int(np.diff(self.offsets).max())
+        kind = np.uint8 if widest <= 256 else np.uint16
+        bins = np.empty((block.rows, len(self.schema)), dtype=kind)
+        for k, (name, column) in enumerate(self.schema.items()):
+            last = int(self.offsets[k + 1] - self.offsets[k]) - 1
+            values = block[name]
+            if isinstance(column, Category):
+                bins[:, k] = np.minimum(values, last)
+            else:
+                found = np.searchsorted(self.cuts[k], values, side="right")
+                found[np.isnan(values)] = last
+                bins[:, k] = found
+        block.kept[BINS] = bins
+        block.kept[SCALED_TARGET] = self.scaled_target(block[TARGET])
+
+    def scaled_target(self, values: NDArray[np.float64] | NDArray[np.int32]) -> NDArray[np.float32]:
+        """Class indices (-1: not a listed class), or numbers scaled to [-1, 1] (NaN: missing)."""
+        target = self.schema.target
+        if isinstance(target, Number):
+            assert target.lower is not None
+            assert target.upper is not None
+            half = target.upper / 2 - target.lower / 2
+            with np.errstate(all="ignore"):
+                scaled = (values / 2 - (target.upper / 4 + target.lower / 4)) / (half / 2)
+            return np.clip(scaled, -1.0, 1.0).astype(np.float32)
+        assert target is not None
+        listed = len(target.levels or ())
+        return np.where(values < listed, values, -1).astype(np.float32)
+
+
+@dataclass(frozen=True, eq=False)
+class ResidualSums(Query):
+    """Mixed sums of bounded residuals over the bins of every term, at the scores released so far.
+
+    A row with residual r (norm <= ``cap``) in bin b_k of term k adds, for each term, column b_k of
+    the term's mixing matrix times r. The columns of all matrices that one row can meet have
+    squared norms that sum to at most 1, so the share has norm <= cap.
+
+    Parameters
+    ----------
+    layout : Layout
+    scores : ndarray of shape (cells, outputs)
+    intercept : ndarray of shape (outputs,)
+    cap : float
+    mixing : tuple of ndarray of int64
+        Per term, shape (bins, bins), or (bins,) for a diagonal, in units of 2^-MIXING_BITS.
+    """
+
+    layout: Layout
+    scores: NDArray[np.float64]
+    intercept: NDArray[np.float64]
+    cap: float
+    mixing: tuple[NDArray[np.int64], ...]
+
+    columns = ()
+
+    def __post_init__(self) -> None:
+        check_state(self.scores, self.intercept, self.cap)
+
+    fineness = 8  # residuals of rare classes are far below the noise: a finer grid keeps them
+
+    @property
+    def size(self) -> int:
+        """Cells times outputs."""
+        return int(self.scores.size)
+
+    @property
+    def bound(self) -> float:
+        """Norm of a row's share."""
+        return self.cap
+
+    def shares(self, block: Block) -> NDArray[np.float64]:
+        """One row at a time, for tests and small blocks."""
+        unit = 2.0**-40
+        return np.stack(
+            [
+                self.total(block.part(i, i + 1), unit).astype(np.float64) * unit
+                for i in range(block.rows)
+            ]
+        ).reshape(block.rows, self.size)
+
+    def total(self, block: Block, grid: float) -> NDArray[np.int64]:
+        """Exact: residuals in units of 2^MIXING_BITS grid steps, then whole-number mixing."""
+        units = 1.0 / (grid * 2.0**MIXING_BITS)
+        layout = self.layout
+        sums = residual_totals(
+            layout.link,
+            block.kept[BINS],
+            block.kept[SCALED_TARGET],
+            layout.offsets,
+            self.scores,
+            self.intercept,
+            self.cap,
+            units,
+        )
+        result = np.empty_like(sums)
+        for k, matrix in enumerate(self.mixing):
+            part = layout.part(k)
+            result[part] = matrix[:, None] * sums[part] if matrix.ndim == 1 else matrix @ sums[part]
+        return result.ravel()
+
+
+@dataclass(frozen=True, eq=False)
+class ResidualSizes(CellQuery):
+    """How many rows have an absolute residual between the cuts of `SIZE_CUTS` (regression)."""
+
+    layout: Layout
+    scores: NDArray[np.float64]
+    intercept: NDArray[np.float64]
+
+    columns = ()
+    size = len(SIZE_CUTS) + 2
+
+    def __post_init__(self) -> None:
+        check_state(self.scores, self.intercept, 1.0)
+
+    def cells(self, block: Block) -> Sequence[NDArray[np.int64]]:
+        """Cell of each row's residual; rows without a target fall into the last."""
+        sizes = residual_sizes(
+            block.kept[BINS],
+            block.kept[SCALED_TARGET],
+            self.layout.offsets,
+            self.scores,
+            self.intercept,
+        )
+        found = np.searchsorted(SIZE_CUTS, sizes, side="right")
+        found[sizes < 0] = self.size - 1
+        return [found]
+
+
+def whole_mixing(matrix: NDArray[np.float64], weight: float) -> NDArray[np.int64]:
+    """A mixing matrix in whole units, cut towards zero: no column is longer than ``weight``.
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (bins, bins) or (bins,)
+        Columns (or entries) of norm at most 1.
+    weight : float
+        Square root of the term's share of the round; the squares sum to at most 1.
+    """
+    # The factor gives away more than the rounding of norms and square roots can add.
+    factor = math.ldexp(weight * (1.0 - 1e-9), MIXING_BITS)
+    return np.trunc(matrix * factor).astype(np.int64)
+
+
+def check_state(scores: NDArray[np.float64], intercept: NDArray[np.float64], cap: float) -> None:
+    """Refuse what is no number: a kernel would turn it into an integer of any size."""
+    if not (np.isfinite(scores).all() and np.isfinite(intercept).all() and 0.0 < cap < math.inf):
+        raise SettingError("The scores, intercept and cap of a round must be finite numbers.")
