@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import voile
-from voile.errors import SchemaError, SettingError
+from voile.errors import SchemaError, SettingError, VoileError
 from voile.models.ebm.cyclic import LeafSums
 from voile.models.ebm.pairs import GROUPS, PairCounts
 from voile.models.ebm.queries import (
@@ -182,13 +182,13 @@ def mixing_of(layout, generator, kinds, excess=1.0):
 
 
 @st.composite
-def residual_sums(draw, excess=1.0):
+def residual_sums(draw):
     layout = draw(layouts())
     generator = np.random.default_rng(draw(st.integers(0, 10**6)))
     kinds = draw(st.tuples(*[st.sampled_from(["dense", "diagonal"])] * 3))
     cap = draw(st.one_of(st.sampled_from([0.5, math.sqrt(0.5), 2.0]), st.floats(2.0**-9, 2.0)))
     scores, intercept = draw(scores_of(layout))
-    return ResidualSums(layout, scores, intercept, cap, mixing_of(layout, generator, kinds, excess))
+    return ResidualSums(layout, scores, intercept, cap, mixing_of(layout, generator, kinds))
 
 
 residual_sizes = layouts(("identity",)).flatmap(
@@ -361,6 +361,35 @@ def test_residual_sums_are_what_the_documentation_says(link, kind):
     np.testing.assert_allclose(total, expected.ravel(), atol=1e-5)
     (block,) = source_of(table, layout).blocks(())
     np.testing.assert_allclose(query.shares(block).sum(axis=0), expected.ravel(), atol=1e-5)
+
+
+@pytest.mark.parametrize("link", ["logit", "identity"])
+def test_leaf_sums_are_plain_residuals_of_one_column(link):
+    layout = layout_of(link, TARGETS[link][0], [[0.0], [0.0]])
+    scores = np.zeros((int(layout.offsets[-1]), 1))
+    scores[0] = 0.7
+    query = LeafSums(layout, scores, np.array([-0.2]), 0, np.array([1, 0, 1]))
+    label, scaled = ("b", 1.0) if link == "logit" else (3, 1.0)
+    residual = scaled - (1 / (1 + math.exp(-0.5)) if link == "logit" else 0.5)
+    rows = [(-1.0, 0, "a", label), (-1.0, 0, "a", None)]
+    total = np.array(total_of(rows, query, 2.0**-40)) * 2.0**-40
+    np.testing.assert_allclose(total, [0.0, residual], atol=1e-9)
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
+def test_scores_that_are_not_finite_never_reach_the_kernels(bad):
+    # As an integer, a residual that is not a number is the smallest there is: no bound holds.
+    for link, targets in TARGETS.items():
+        layout = layout_of(link, targets[0], [[], []])
+        fine, wrong = np.zeros((9, layout.outputs)), np.full((9, layout.outputs), bad)
+        mixing = mixing_of(layout, np.random.default_rng(0), ["diagonal"] * 3)
+        for scores, intercept, cap in (
+            (wrong, fine[0], 0.5),
+            (fine, wrong[0], 0.5),
+            (fine, fine[0], bad),
+        ):
+            with pytest.raises(VoileError):
+                ResidualSums(layout, scores, intercept, cap, mixing)
 
 
 def test_sizes_of_residuals_are_counted_in_their_cells():

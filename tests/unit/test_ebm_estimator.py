@@ -239,6 +239,17 @@ def test_without_a_schema_everything_is_found(kind, fitted):
     assert model.score(frame[list(COLUMNS)], frame["label"]) > (0.8 if kind is EBMClassifier else 0)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_published_algorithm_trains_too(kind, fitted):
+    _, frame = fitted[kind]
+    X, y = frame[list(COLUMNS)], frame["label"]
+    settings = {"method": "cyclic", "epsilon": 8.0, "rounds": 100, "random_state": 1}
+    model, again = (fit(kind, X, y, **settings) for _ in range(2))
+    assert np.array_equal(numbers_of(model), numbers_of(again))
+    assert model.receipt_.epsilon <= 8.0
+    assert model.score(X, y) > (0.7 if kind is EBMClassifier else 0.2)
+
+
 # -- more classes ----------------------------------------------------------------------------------
 
 

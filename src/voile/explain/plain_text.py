@@ -56,8 +56,8 @@ def extremes(term: ExplainedTerm, *, most: int = 24) -> tuple[str, str]:
     Labels are cut to ``most`` characters. With several outputs, the first is told.
     """
     scores = term.scores[:, 0]
-    # Bins without rows say nothing about the data.
-    seen = np.flatnonzero(term.counts > 0)
+    # Bins without rows, as far as the noise lets us tell, say nothing about the data.
+    seen = np.flatnonzero(term.counts > term.count_errors)
     seen = seen if len(seen) else np.arange(len(scores))
     low, high = (int(seen[pick(scores[seen])]) for pick in (np.argmin, np.argmax))
     return (

@@ -7,7 +7,7 @@ whose sums look like noise is drawn to zero and a strong one is left as it is.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -59,7 +59,8 @@ class Smoothed:
     response : ndarray of shape (bins, bins) or (bins,)
         Derivative of the scores by the sums, for standard errors.
     level : ndarray of shape (bins,)
-        Weights of the sums in the level that is left to the intercept.
+        Weights of the sums in the level that is left to the intercept: without it, scores average
+        to zero over the rows, and a bin without rows is drawn to that zero.
     scale : float
         Mean of the prior variance, given the sums.
     """
@@ -144,6 +145,7 @@ def smooth(
     scores: Floats,
     curvature: Floats,
     variance: Floats,
+    weights: Floats,
     noise_variance: float,
     unit: float,
 ) -> Smoothed:
@@ -156,6 +158,8 @@ def smooth(
         Released sums minus what the present scores explain.
     scores, curvature, variance : ndarray of shape (bins,)
         Present scores; slope and variance of each bin's sum.
+    weights : ndarray of shape (bins,)
+        Share of rows in each bin.
     noise_variance : float
         Variance of the noise on the averaged sums, before its shape.
     unit : float
@@ -187,12 +191,16 @@ def smooth(
     chance = np.exp(likelihood - likelihood.max())
     chance /= chance.sum()
     kept = chance @ shrunk
+    sums = residual + curvature * scores
     if smoother.root is None:
-        level = curvature * inverse / precision.sum()
-        return Smoothed(kept * projected, kept * curvature * inverse, level, float(chance @ taus))
-    response = (basis * kept) @ basis.T @ (curvature[:, None] * inverse)
-    level = (curvature @ inverse) / precision.sum()
-    return Smoothed(basis @ (kept * projected), response, level, float(chance @ taus))
+        response = kept * curvature * inverse
+        level = weights * response / max(float(weights @ (response * curvature)), 1e-300)
+    else:
+        response = (basis * kept) @ basis.T @ (curvature[:, None] * inverse)
+        reach = float(weights @ (response @ curvature))
+        level = (weights @ response) / max(reach, 1e-300)
+    found = Smoothed(np.zeros(0), response, level, float(chance @ taus))
+    return replace(found, scores=found.again(sums, curvature))
 
 
 def share_out(

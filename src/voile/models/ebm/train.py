@@ -330,6 +330,7 @@ class _Training:
                 now[:, o],
                 slope[:, o],
                 scatter[:, o],
+                term.weights,
                 1.0 / term.certainty,
                 self.unit,
             )
