@@ -44,10 +44,10 @@ format: $(VENV)/.installed-dev  ## Format the code and sort its imports
 
 bench: $(VENV)/.installed-dev  ## Run the benchmarks (BENCH=name runs one)
 	@set -e; \
-	if [ -n "$(BENCH)" ]; then files="benchmarks/$(BENCH).py"; else files=$$(ls benchmarks/*.py 2>/dev/null || true); fi; \
+	if [ -n "$(BENCH)" ]; then files="benchmarks/$(BENCH).py"; else files=$$(ls benchmarks/*.py 2>/dev/null | grep -v _ || true); fi; \
 	if [ -z "$$files" ]; then echo "There are no benchmarks in benchmarks/."; exit 1; fi; \
 	for file in $$files; do \
-	  if [ ! -f "$$file" ]; then echo "There is no $$file. There are:"; ls benchmarks/*.py; exit 1; fi; \
+	  if [ ! -f "$$file" ]; then echo "There is no $$file. There are:"; ls benchmarks/*.py | grep -v _; exit 1; fi; \
 	  echo "Benchmark $$file"; $(BIN)/python "$$file"; \
 	done
 

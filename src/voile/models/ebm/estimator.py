@@ -288,7 +288,10 @@ class EBMClassifier(ClassifierMixin, _EBM):  # type: ignore[misc]
 
     def _describe(self, X: object = None) -> None:
         super()._describe(X)
-        self.classes_ = np.asarray(self.model_.classes)
+        classes = self.model_.classes
+        # numpy would turn ['no', 1] into text, and a prediction must be the class as it was given.
+        mixed = len({type(one) for one in classes}) > 1
+        self.classes_ = np.array(classes, dtype=object if mixed else None)
 
     def decision_function(self, X: object) -> NDArray[np.float64]:
         """Log-odds of the second class, shape (rows,); with more classes (rows, classes)."""

@@ -124,7 +124,7 @@ class ResidualSums(Query):
     def __post_init__(self) -> None:
         check_state(self.scores, self.intercept, self.cap)
 
-    fineness = 8  # residuals of rare classes are far below the noise: a finer grid keeps them
+    fineness = 6  # residuals of rare classes are far below the noise: a finer grid keeps them
 
     @property
     def size(self) -> int:

@@ -59,8 +59,14 @@ def complete(table: PrivateTable, grant: Grant) -> PrivateTable:
         found = find_bounds(table, name, grant.take(_BOUNDS))
         schema = _with(schema, name, found)
     for name in categories:
-        schema = _with(schema, name, find_levels(table, name, grant.take(_LEVELS)).category)
+        found_levels = find_levels(table, name, grant.take(_LEVELS)).category
+        schema = _with(schema, name, _sorted(found_levels) if name == TARGET else found_levels)
     return table.with_schema(schema) if numbers or categories else table
+
+
+def _sorted(category: Category) -> Category:
+    """Classes in the order that scikit-learn expects; levels of one type next to each other."""
+    return Category(sorted(category.levels or (), key=lambda one: (isinstance(one, str), one)))
 
 
 def _with(schema: Schema, name: str, column: Number | Category) -> Schema:

@@ -136,8 +136,9 @@ class Histogram:
         spike = np.zeros(len(counts), dtype=np.bool_)
         while True:
             left = float(counts[~spike].sum())
+            # Never below half a row: without noise, gaps between few rows would all stay bins.
             target = max(
-                left / max(bins - int(spike.sum()), bins // 8, 1), _CLEAR * self.node_error
+                left / max(bins - int(spike.sum()), bins // 8, 1), _CLEAR * self.node_error, 0.5
             )
             more = ~spike & (counts > target)
             if not more.any():
