@@ -180,7 +180,7 @@ def peers_installed() -> bool:
     return importlib.util.find_spec("interpret") is not None
 
 
-def present(peers: bool) -> tuple[tuple[Entrant, ...], tuple[str, ...]]:
+def present(peers: bool, ceiling: bool = True) -> tuple[tuple[Entrant, ...], tuple[str, ...]]:
     """The models that can be run here, and in words those that cannot."""
     entrants, absent = [], []
     if ours_landed():
@@ -190,7 +190,11 @@ def present(peers: bool) -> tuple[tuple[Entrant, ...], tuple[str, ...]]:
     if not peers:
         absent.append("incumbent and ceiling: not wanted (--no-peer)")
     elif peers_installed():
-        entrants += [INCUMBENT, CEILING]
+        entrants.append(INCUMBENT)
+        if ceiling:
+            entrants.append(CEILING)
+        else:
+            absent.append("ceiling: not wanted (--no-ceiling)")
     else:
         absent.append("incumbent and ceiling: pip install interpret-core")
     return tuple(entrants), tuple(absent)

@@ -244,7 +244,7 @@ class EBMClassifier(ClassifierMixin, _EBM):  # type: ignore[misc]
         "rounds": a few noised histograms of all columns, smoothed. "cyclic": Algorithm 2 of Nori et
         al. (2021) made sound, for comparison; far less accurate, binary or regression only.
     rounds : int or "auto"
-        Looks at the rows; 20 (300 epochs for "cyclic").
+        Looks at the rows; 20, or 26 for regression (300 epochs for "cyclic").
     bins : int or "auto"
         Most intervals of a number, by the noised row count and the noise: between 6 and 64.
     monotone : mapping of column name to "increasing" or "decreasing", optional

@@ -46,7 +46,7 @@ _TARGET, _BINS, _SIZES, _PAIRS = 0.01, 0.1, 0.02, 0.08
 _NUMBER_WEIGHT = 3.0
 """A tree of counts has three levels: this gives its nodes the noise of a level of a category."""
 
-_ROUNDS = 20
+_ROUNDS, _REGRESSION_ROUNDS = 20, 26
 _FEWEST_BINS, _BINS_BELOW, _MOST_BINS = 6, 32, 64
 _ROWS_PER_BIN = 400
 
@@ -94,7 +94,8 @@ def fit_model(
     """
     _check(table.schema, settings)
     cyclic = settings.method == "cyclic"
-    rounds = settings.rounds or (EPOCHS if cyclic else _ROUNDS)
+    usual = _REGRESSION_ROUNDS if isinstance(table.schema.target, Number) else _ROUNDS
+    rounds = settings.rounds or (EPOCHS if cyclic else usual)
     shape = (cyclic_shape if cyclic else plan_shape)(table.schema, budget.delta, rounds)
     plan = calibrate(budget, shape, ledger.relation)
     grant = reserve(table, ledger, plan, what)

@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 GROUPS = 5
 """Groups of bins per column."""
 
-_CLEAR = 6.0
+_CLEAR = 4.0
 """A part of a table counts as far as it stands this many noise deviations clear of zero."""
 
 _SMALLEST_EIGENVALUE = 0.01
