@@ -62,10 +62,13 @@ _SHARE_ROUNDS = (0, 1, 3, 7, 12)
 """Rounds before which the budget is shared out among the terms anew."""
 
 _SWEEPS = 6
-_WORSE = 1.5
+"""Passes over the terms when they are solved for together (regression)."""
 
-_LARGEST_SPREAD = 4.0
-_LARGEST_SCORE = 8.0
+_WORSE = 1.5
+"""Growth of the clip, relative to the best so far, that counts as having been misled."""
+
+_LARGEST_SPREAD, _LARGEST_SCORE = 4.0, 8.0
+"""Limits of the other terms' variance and of a score (log-odds), against runaway noise."""
 
 
 @dataclass(eq=False)
