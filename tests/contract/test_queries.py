@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import voile
 from voile.errors import SchemaError, SettingError, VoileError
+from voile.models.ebm import queries as ebm_queries
 from voile.models.ebm.cyclic import LeafSums
 from voile.models.ebm.pairs import GROUPS, PairCounts
 from voile.models.ebm.queries import (
@@ -402,6 +403,15 @@ def test_sizes_of_residuals_are_counted_in_their_cells():
     assert total_of(rows, query, 1.0) == list(expected.values())
 
 
+def test_groups_and_leaves_outside_their_tables_are_refused():
+    layout = layout_of("identity", Number(-2, 3), [[], []])
+    for wrong in (-1, GROUPS):
+        with pytest.raises(SettingError, match="numbered"):
+            PairCounts(layout, np.full(9, wrong))
+    with pytest.raises(SettingError, match="numbered"):
+        LeafSums(layout, np.zeros((9, 1)), np.zeros(1), 0, np.array([0, -1]))
+
+
 # -- the default path: any shares, clipped ---------------------------------------------------------
 
 
@@ -538,7 +548,7 @@ def test_a_wrong_bound_is_caught(query, row, other):
 
 @pytest.mark.parametrize("kind", ["dense", "diagonal"])
 @pytest.mark.parametrize("link", TARGETS)
-def test_mixing_columns_that_are_too_long_are_caught(link, kind):
+def test_mixing_columns_that_are_too_long_are_caught(link, kind, monkeypatch):
     layout = layout_of(link, TARGETS[link][0], [[0.0], [0.0]])
     row = (1.0, 1.0, "a", "a" if link != "identity" else 3)
     other = (-1.0, -1.0, "b", "b" if link != "identity" else -2)
@@ -548,6 +558,11 @@ def test_mixing_columns_that_are_too_long_are_caught(link, kind):
         mixing = mixing_of(layout, generator, [kind] * 3, excess)
         scores = np.zeros((int(layout.offsets[-1]), layout.outputs))
         intercept = np.linspace(0, 60, layout.outputs) if link == "softmax" else np.zeros(1)
+        if caught:
+            with pytest.raises(SettingError, match=r"too long|larger"):
+                ResidualSums(layout, scores, intercept, 0.5, mixing)
+            # Without that refusal, the neighbours below would tell.
+            monkeypatch.setattr(ebm_queries, "check_mixing", lambda mixing: None)
         query = ResidualSums(layout, scores, intercept, 0.5, mixing)
         if caught:
             with pytest.raises(AssertionError):

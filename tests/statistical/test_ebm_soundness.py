@@ -18,6 +18,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
 from voile import Budget, Category, EBMClassifier, EBMRegressor, Ledger, Number, Schema, protect
+from voile.models.ebm import queries
 from voile.models.ebm.queries import Layout, ResidualSums, whole_mixing
 from voile.privacy import noise
 from voile.privacy.budget import Relation
@@ -232,7 +233,8 @@ def test_one_round_lets_out_what_its_noise_allows_and_no_more(link, relation):
         assert gain > 0.3
 
 
-def test_a_round_with_columns_too_long_is_noticed():
+def test_a_round_with_columns_too_long_is_noticed(monkeypatch):
+    monkeypatch.setattr(queries, "check_mixing", lambda mixing: None)  # it would refuse them
     with pytest.raises(AssertionError, match="advantage"):
         attack_one_round("identity", Relation.REPLACE_ONE, 1.0, excess=1.3)
 

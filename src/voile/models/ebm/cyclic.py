@@ -58,6 +58,8 @@ class LeafSums(Query):
 
     def __post_init__(self) -> None:
         check_state(self.scores, self.intercept, _CAP)
+        if self.leaf.min() < 0:
+            raise SettingError("Leaves must be numbered 0, 1, ...")
 
     @property
     def size(self) -> int:

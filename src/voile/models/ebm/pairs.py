@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from voile.errors import SettingError
 from voile.models.ebm.kernels import pair_totals
 from voile.models.ebm.queries import BINS, Layout
 from voile.privacy.mechanisms import Release
@@ -46,6 +47,11 @@ class PairCounts(CellQuery):
     groups: NDArray[np.int64]
 
     columns = ()
+
+    def __post_init__(self) -> None:
+        # A group of another table would count one row twice there.
+        if len(self.groups) and not 0 <= self.groups.min() <= self.groups.max() < GROUPS:
+            raise SettingError(f"Groups of bins must be numbered 0 to {GROUPS - 1}.")
 
     @property
     def levels(self) -> int:  # type: ignore[override]

@@ -123,6 +123,7 @@ class ResidualSums(Query):
 
     def __post_init__(self) -> None:
         check_state(self.scores, self.intercept, self.cap)
+        check_mixing(self.mixing)
 
     fineness = 6  # residuals of rare classes are far below the noise: a finer grid keeps them
 
@@ -208,6 +209,24 @@ def whole_mixing(matrix: NDArray[np.float64], weight: float) -> NDArray[np.int64
     # The factor gives away more than the rounding of norms and square roots can add.
     factor = math.ldexp(weight * (1.0 - 1e-9), MIXING_BITS)
     return np.trunc(matrix * factor).astype(np.int64)
+
+
+def check_mixing(mixing: Sequence[NDArray[np.int64]]) -> None:
+    """Refuse matrices through which one row could add more than its residual.
+
+    The longest column of each, squared, must sum to at most 1. The squares are added in integers:
+    the bound that the noise relies on is checked here, whoever made the matrices.
+    """
+    total = 0
+    for matrix in mixing:
+        # An entry beyond the unit could wrap when it is squared.
+        unit = 2**MIXING_BITS
+        if matrix.min(initial=0) < -unit or matrix.max(initial=0) > unit:
+            raise SettingError("An entry of a mixing matrix is larger than 1.")
+        columns = matrix**2 if matrix.ndim == 1 else (matrix**2).sum(axis=0)
+        total += int(columns.max(initial=0))
+    if total > 4**MIXING_BITS:
+        raise SettingError("The columns of the mixing matrices are too long: scale them down.")
 
 
 def check_state(scores: NDArray[np.float64], intercept: NDArray[np.float64], cap: float) -> None:
