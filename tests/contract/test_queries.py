@@ -29,6 +29,7 @@ from voile.privacy.budget import Relation
 from voile.privacy.discovery import LogCells, TreeCells
 from voile.privacy.queries import (
     CategoryCounts,
+    CellQuery,
     NumberCounts,
     Query,
     RowCount,
@@ -36,6 +37,7 @@ from voile.privacy.queries import (
 )
 from voile.privacy.query_kernels import clipped_total
 from voile.privacy.sources.table import TableSource
+from voile.privacy.sources.weights import RowWeights
 from voile.schema import Category, Number, Schema
 
 ROUNDING = Fraction(1, 10**12)
@@ -60,18 +62,19 @@ labelled_rows = st.tuples(numbers, numbers, levels, st.one_of(levels, numbers))
 grids = st.integers(-60, 10).map(lambda power: 2.0**power)
 
 
-def source_of(table, layout=None):
+def source_of(table, layout=None, weights=None):
     """The rows; for queries of an additive model with a target, and with their bins kept."""
     frame = {name: [row[i] for row in table] for i, name in enumerate(SCHEMA)}
+    weighing = None if weights is None else RowWeights(weights[: len(table)], 1.0)
     if layout is None:
-        return TableSource(frame, None, SCHEMA)
-    source = TableSource(frame, [row[len(SCHEMA)] for row in table], layout.schema)
+        return TableSource(frame, None, SCHEMA, weighing)
+    source = TableSource(frame, [row[len(SCHEMA)] for row in table], layout.schema, weighing)
     source.keep(layout.columns, layout.prepare)
     return source
 
 
-def total_of(table, query, grid):
-    source = source_of(table, getattr(query, "layout", None))
+def total_of(table, query, grid, weights=None):
+    source = source_of(table, getattr(query, "layout", None), weights)
     return [int(value) for value in source.total(query, grid)]
 
 
@@ -94,9 +97,9 @@ def assert_within(difference, query, relation, grid):
     assert max(abs(d) for d in difference) <= allowed
 
 
-def assert_neighbours_are_close(query, table, row, other, grid):
-    without = total_of(table, query, grid)
-    with_row, with_other = (total_of([*table, r], query, grid) for r in (row, other))
+def assert_neighbours_are_close(query, table, row, other, grid, weights=None):
+    without = total_of(table, query, grid, weights)
+    with_row, with_other = (total_of([*table, r], query, grid, weights) for r in (row, other))
     assert_within(moves(without, with_row), query, Relation.ADD_REMOVE, grid)
     assert_within(moves(without, with_other), query, Relation.ADD_REMOVE, grid)
     assert_within(moves(with_row, with_other), query, Relation.REPLACE_ONE, grid)
@@ -274,6 +277,33 @@ def test_no_row_moves_a_sum_by_more_than_the_sensitivity(cls):
         assert_neighbours_are_close(query, table, row, other, grid)
 
     check()
+
+
+@pytest.mark.parametrize("cls", strategies, ids=lambda cls: cls.__name__)
+def test_no_weight_moves_a_sum_by_more_than_the_sensitivity(cls):
+    one = rows_for(cls)
+    weights = st.lists(st.one_of(st.floats(), st.floats(0, 1)), min_size=7, max_size=7)
+
+    @settings(max_examples=40)
+    @given(strategies[cls], st.lists(one, max_size=6), one, one, grids, weights)
+    def check(query, table, row, other, grid, weights):
+        assert_neighbours_are_close(query, table, row, other, grid, weights)
+
+    check()
+
+
+def test_every_query_heeds_the_weights():
+    for cls, strategy in strategies.items():
+        one = rows_for(cls)
+
+        @settings(max_examples=20)
+        @given(strategy, st.lists(one, min_size=1, max_size=4))
+        def check(query, table):
+            zeros, ones = np.zeros(len(table)), np.ones(len(table))
+            assert not any(total_of(table, query, 2.0**-20, zeros))
+            assert total_of(table, query, 2.0**-20, ones) == total_of(table, query, 2.0**-20)
+
+        check()
 
 
 def cut(share, bound, grid):
@@ -510,6 +540,8 @@ class MissingInOneCell(TreeCells):
     def cells(self, block):
         nodes = super().cells(block)
         return [np.where(cells >= self.size - 3, self.size - 1, cells) for cells in nodes]
+
+    total = CellQuery.total
 
 
 class Unclipped(Looked):

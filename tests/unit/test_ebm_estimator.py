@@ -32,8 +32,16 @@ EMPTY = (
     "An error for an empty table would tell that it is empty, and the message that is asked for "
     "holds the exact number of rows."
 )
+WEIGHTS = {
+    "check_all_zero_sample_weights_error": "Whether a fit fails may not depend on private weights.",
+    "check_sample_weight_equivalence_on_dense_data": (
+        "Sums are whole units of a grid, so that they are exact: equal to 1e-6, tested below."
+    ),
+}
+
 EXPECTED_FAILURES = {
     "EBMClassifier": {
+        **WEIGHTS,
         "check_estimators_empty_data_messages": EMPTY,
         "check_classifiers_regression_target": (
             "Whether a target is refused may not depend on its values: classes come from the "
@@ -41,6 +49,7 @@ EXPECTED_FAILURES = {
         ),
     },
     "EBMRegressor": {
+        **WEIGHTS,
         "check_estimators_empty_data_messages": EMPTY,
         "check_supervised_y_no_nan": (
             "Whether a fit fails may not depend on a value: an infinite target is moved to its "
@@ -54,8 +63,8 @@ EXPECTED_FAILURES = {
 # tens of rows that these checks give teach nothing at a finite epsilon.
 @parametrize_with_checks(
     [
-        EBMClassifier(epsilon=math.inf, rounds=5, bins=4),
-        EBMRegressor(epsilon=math.inf, rounds=5, bins=4),
+        EBMClassifier(epsilon=math.inf, rounds=5, bins=4, largest_weight=8.0),
+        EBMRegressor(epsilon=math.inf, rounds=5, bins=4, largest_weight=8.0),
     ],
     expected_failed_checks=lambda estimator: EXPECTED_FAILURES[type(estimator).__name__],
 )
@@ -399,3 +408,92 @@ def test_odd_tables_without_a_schema_fit_or_say_why(kind, name):
             assert kind is EBMClassifier  # too few classes were found
         else:
             assert np.isfinite(numbers_of(model)).all()
+
+
+# -- weights ---------------------------------------------------------------------------------------
+
+
+def weighted_rows(count=3000, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(0, 10, (count, 2))
+    y = X[:, 0] ** 2 / 2 + rng.normal(0, 2, count)
+    return X, y, rng.integers(0, 5, count).astype(float)
+
+
+WEIGHTED = Schema({"a": Number(0, 10), "b": Number(0, 10)}, target=Number(0, 60))
+
+
+@pytest.mark.parametrize("largest", [4.0, 9.0])
+def test_a_weight_is_as_good_as_repeated_rows(largest):
+    X, y, weight = weighted_rows()
+    often = np.repeat(np.arange(len(X)), weight.astype(int))
+    plain = EBMRegressor(epsilon=math.inf, schema=WEIGHTED).fit(X[often], y[often])
+    model = EBMRegressor(epsilon=math.inf, schema=WEIGHTED, largest_weight=largest)
+    model.fit(X, y, sample_weight=weight)
+    np.testing.assert_allclose(model.predict(X), plain.predict(X), rtol=0, atol=1e-4)
+    for weighed, counted in zip(model.model_.terms, plain.model_.terms, strict=True):
+        np.testing.assert_allclose(weighed.counts, counted.counts, atol=1e-4)
+
+
+def test_wild_weights_count_as_the_nearest_allowed_one():
+    X, y, _ = weighted_rows()
+    wild = np.tile([-1.0, math.nan, math.inf, 1e300, 1.0, 0.5], 500)
+    tame = np.tile([0.0, 0.0, 2.0, 2.0, 1.0, 0.5], 500)
+    first, second = (
+        EBMRegressor(epsilon=math.inf, schema=WEIGHTED, largest_weight=2.0)
+        .fit(X, y, sample_weight=weight)
+        .predict(X)
+        for weight in (wild, tame)
+    )
+    np.testing.assert_array_equal(first, second)
+
+
+def test_noise_is_that_of_the_heaviest_row():
+    X, y, weight = weighted_rows()
+    errors = []
+    for largest in (4.0, 40.0):
+        model = EBMRegressor(epsilon=1.0, schema=WEIGHTED, largest_weight=largest)
+        model.fit(X, y, sample_weight=weight)
+        errors.append(model.model_.terms[0].count_errors[-1])
+        assert model.receipt_.epsilon <= 1.0
+    assert errors[1] == pytest.approx(10 * errors[0])
+
+
+def test_weights_without_a_public_largest_one_are_warned_about():
+    X, y, _ = weighted_rows()
+    ones, tens = np.ones(len(X)), np.full(len(X), 10.0)
+    with pytest.warns(UserWarning, match="largest_weight"):
+        first = EBMRegressor(epsilon=math.inf, schema=WEIGHTED).fit(X, y, sample_weight=ones)
+    with pytest.warns(UserWarning, match="count as 1"):
+        second = EBMRegressor(epsilon=math.inf, schema=WEIGHTED).fit(X, y, sample_weight=tens)
+    np.testing.assert_array_equal(first.predict(X), second.predict(X))
+
+
+@pytest.mark.parametrize("largest", [0.0, -1.0, math.inf, math.nan])
+def test_the_largest_weight_is_a_positive_number(largest):
+    X, y, weight = weighted_rows(50)
+    ledger = Ledger(Budget(1.0, 1e-6))
+    model = EBMRegressor(schema=WEIGHTED, ledger=ledger, largest_weight=largest)
+    with pytest.raises(SettingError, match="largest_weight"):
+        model.fit(X, y, sample_weight=weight)
+    assert len(ledger.history()) == 0
+
+
+def test_there_is_one_weight_per_row():
+    X, y, weight = weighted_rows(50)
+    with pytest.raises(DataError, match="one weight per row"):
+        EBMRegressor(schema=WEIGHTED, largest_weight=4.0).fit(X, y, sample_weight=weight[:-1])
+
+
+def test_weights_of_parquet_files_are_a_column_of_them(tmp_path):
+    X, y, weight = weighted_rows(200)
+    frame = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "y": y, "w": weight})
+    frame.to_parquet(tmp_path / "rows.parquet")
+    settings = {"epsilon": math.inf, "schema": WEIGHTED, "largest_weight": 4.0}
+    on_disk = EBMRegressor(**settings).fit(tmp_path / "rows.parquet", "y", sample_weight="w")
+    in_memory = EBMRegressor(**settings).fit(X, y, sample_weight=weight)
+    np.testing.assert_allclose(on_disk.predict(X), in_memory.predict(X), rtol=1e-9)
+    with pytest.raises(DataError, match="name of a column"):
+        EBMRegressor(**settings).fit(tmp_path / "rows.parquet", "y", sample_weight=weight)
+    with pytest.raises(DataError, match="no column 'v'"):
+        EBMRegressor(**settings).fit(tmp_path / "rows.parquet", "y", sample_weight="v")

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from voile.errors import SettingError
 from voile.privacy.budget import Relation
-from voile.privacy.query_kernels import clipped_total
+from voile.privacy.query_kernels import clipped_total, place, weighted_counts
 from voile.privacy.sources.block import Block
 from voile.privacy.sources.source import TARGET
 
@@ -40,7 +40,7 @@ _DENSE = 4_000_000
 
 
 class Query(ABC):
-    """A sum over rows.
+    """A sum over rows; where rows have weights, each share is multiplied by its row's.
 
     Subclasses give ``columns`` (which to read), ``size`` (length of the vector), ``bound`` (L2 norm
     of one row's share) and ``shares``. Those that never build shares override ``total`` with a
@@ -94,7 +94,7 @@ class Query(ABC):
             raise SettingError(
                 f"The shares of {type(self).__name__} must have shape (rows, {self.size})."
             )
-        return clipped_total(shares, self.bound, grid, signed=self.signed)
+        return clipped_total(shares, self.bound, grid, signed=self.signed, weights=block.weights)
 
     def sensitivity(self, relation: Relation) -> float:
         """How far neighbouring tables' sums can lie apart in L2.
@@ -148,9 +148,14 @@ class CellQuery(Query):
             raise SettingError(
                 f"The cells of {type(self).__name__} must be {self.levels} arrays of shape (rows,)."
             )
+        units = int(1.0 / grid)
+        if block.weights is not None:
+            for cells in partitions:
+                weighted_counts(cells, block.weights, units, counts)
+            return counts
         for cells in partitions:
             counts += np.bincount(cells, minlength=self.size)
-        return counts * int(1.0 / grid)
+        return counts * units
 
     def sensitivity_l1(self, relation: Relation) -> float:
         """One row adds 1 per partition; replacing it moves two cells."""
@@ -239,8 +244,8 @@ class NumberCounts(ColumnCells):
         values = block[self.column]
         if values.dtype.kind != "f":
             raise SettingError(f"Column {self.column!r} is not a number.")
-        cells = np.searchsorted(np.asarray(self.cuts), values, side="right")
-        cells[np.isnan(values)] = self.size - 1
+        cells = np.empty(block.rows, dtype=np.int64)
+        place(values, np.asarray(self.cuts, dtype=np.float64), self.size - 1, cells)
         return [cells]
 
 

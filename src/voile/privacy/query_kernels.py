@@ -1,4 +1,4 @@
-"""Kernels that add bounded shares up in integers.
+"""Kernels that count rows, and add bounded shares up, in integers.
 
 Floating-point sums depend on their order and may move by more than the sensitivity when one row is
 added (Casacuberta et al., "Widespread underestimation of sensitivity in differentially private
@@ -9,6 +9,7 @@ zero (which never lengthens it), and added exactly. No library does this, hence 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -21,9 +22,17 @@ _SMALLEST_BOUND, _LARGEST_BOUND = 1e-140, 1e140
 
 _LARGEST_UNITS = 2.0**63 - 1024
 
+Weights = NDArray[np.float32]
+"""Weight of each row in [0, 1], shape (rows,)."""
+
+_NO_WEIGHTS: Weights = np.zeros(0, dtype=np.float32)
+
+_GUIDE = 1024
+"""Equal parts of the range of cuts for which `place` looks the answer up beforehand."""
+
 
 @njit(cache=True, nogil=True)
-def _clipped_total(shares, bound, units, signed, total):  # type: ignore[no-untyped-def]
+def _clipped_total(shares, bound, units, signed, weights, total):  # type: ignore[no-untyped-def]
     rows, size = shares.shape
     # The computed norm may be too small by about size ulps; the limit gives that away beforehand.
     limit = bound * (1.0 - (size + 16) * 2.3e-16)
@@ -36,6 +45,8 @@ def _clipped_total(shares, bound, units, signed, total):  # type: ignore[no-unty
             continue  # NaN, inf or overflow: the row counts as nothing, whatever the reason
         norm = math.sqrt(square)
         scale = 1.0 if norm <= limit else limit / norm
+        if len(weights) > 0:
+            scale *= weights[i]
         for j in range(size):
             # One ulp of the product may round up: the limit above covers it.
             value = shares[i, j] * scale * units
@@ -56,7 +67,12 @@ def check_bound(bound: float) -> None:
 
 
 def clipped_total(
-    shares: NDArray[np.float64], bound: float, grid: float, *, signed: bool = True
+    shares: NDArray[np.float64],
+    bound: float,
+    grid: float,
+    *,
+    signed: bool = True,
+    weights: Weights | None = None,
 ) -> NDArray[np.int64]:
     """Sum of rows, each clipped to L2 norm ``bound``, in whole units of ``grid``.
 
@@ -68,6 +84,8 @@ def clipped_total(
         A power of two.
     signed : bool
         If not, negative entries count as 0.
+    weights : ndarray of shape (rows,), optional
+        In [0, 1]; multiply the clipped rows.
 
     Returns
     -------
@@ -77,4 +95,103 @@ def clipped_total(
     check_bound(bound)
     total = np.zeros(shares.shape[1], dtype=np.int64)
     dense = np.ascontiguousarray(shares, dtype=np.float64)
-    return np.asarray(_clipped_total(dense, float(bound), 1.0 / grid, signed, total))
+    given = or_none(weights)
+    return np.asarray(_clipped_total(dense, float(bound), 1.0 / grid, signed, given, total))
+
+
+@njit(cache=True, nogil=True)
+def _add_cells(cells, units, weights, counts):  # type: ignore[no-untyped-def]
+    for i in range(len(cells)):
+        counts[cells[i]] += np.int64(weights[i] * units)
+
+
+def weighted_counts(
+    cells: NDArray[np.int64], weights: Weights, units: int, counts: NDArray[np.int64]
+) -> None:
+    """Add each row's weight, cut to whole units (``units`` make a 1), to its cell."""
+    # A negative cell, or one beyond the end, would be written outside the array.
+    if len(cells) and not 0 <= cells.min() <= cells.max() < len(counts):
+        raise SettingError("A row falls into a cell that the query does not have.")
+    _add_cells(cells, float(units), weights, counts)
+
+
+def or_none(weights: Weights | None) -> Weights:
+    """Weights for a kernel; none are an empty array."""
+    return _NO_WEIGHTS if weights is None else weights
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _leaf_counts(values, lower, half, units, weights, counts):  # type: ignore[no-untyped-def]
+    leaves = len(counts) - 1
+    for i in range(len(values)):
+        value = values[i]
+        whole = np.int64(units * weights[i]) if len(weights) > 0 else np.int64(units)
+        if math.isnan(value):
+            counts[leaves] += whole
+            continue
+        part = (value / 2.0 - lower / 2.0) / half
+        # NaN (bounds a few denormals apart) fails the first test and counts as the lowest leaf.
+        leaf = np.int64(min(part, 1.0) * leaves) if part > 0.0 else 0
+        counts[min(leaf, leaves - 1)] += whole
+
+
+def leaf_counts(
+    values: NDArray[np.float64],
+    lower: float,
+    upper: float,
+    leaves: int,
+    units: int,
+    weights: Weights | None = None,
+) -> NDArray[np.int64]:
+    """Rows in each of ``leaves`` equal parts of [lower, upper], then rows that are missing (NaN).
+
+    Shape (leaves + 1,). A row of weight 1 counts ``units``.
+    """
+    counts = np.zeros(leaves + 1, dtype=np.int64)
+    # Halves first: the range of two huge bounds would overflow.
+    half = upper / 2 - lower / 2
+    dense, given = np.ascontiguousarray(values), or_none(weights)
+    _leaf_counts(dense, lower, half, float(units), given, counts)
+    return counts
+
+
+@njit(cache=True, nogil=True)
+def _place(values, cuts, guide, scale, missing, result):  # type: ignore[no-untyped-def]
+    count, last = len(cuts), len(guide) - 1
+    for i in range(len(values)):
+        value = values[i]
+        if math.isnan(value):
+            result[i] = missing
+            continue
+        # The guide says where to begin; comparisons alone decide where the value belongs.
+        part = (value - cuts[0]) * scale
+        found = guide[min(np.int64(part), last)] if 0.0 < part < 1e9 else 0
+        while found < count and cuts[found] <= value:
+            found += 1
+        while found > 0 and cuts[found - 1] > value:
+            found -= 1
+        result[i] = found
+
+
+def place(
+    values: NDArray[np.float64],
+    cuts: NDArray[np.float64],
+    missing: int,
+    result: NDArray[np.integer[Any]],
+) -> None:
+    """Write each value's position among increasing cuts, or ``missing`` for NaN, into ``result``.
+
+    A value equal to a cut falls to its right. ``result`` of shape (rows,) may be a column of a
+    larger array; its type must hold ``missing`` and ``len(cuts)``.
+    """
+    if not len(cuts):
+        result[:] = np.where(np.isnan(values), missing, 0)
+        return
+    # Halves first: the distance of two huge cuts would overflow. Whatever becomes of the guide,
+    # it only costs time.
+    with np.errstate(all="ignore"):  # infinite cuts, too
+        half = cuts[-1] / 2 - cuts[0] / 2
+        scale = _GUIDE / 2 / half if half > 1e-290 else 0.0
+        starts = cuts[0] + np.arange(_GUIDE) * (half / _GUIDE * 2)
+    guide = np.searchsorted(cuts, starts, side="right")
+    _place(np.ascontiguousarray(values), np.ascontiguousarray(cuts), guide, scale, missing, result)

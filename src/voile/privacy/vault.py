@@ -16,6 +16,7 @@ from voile.privacy.grant import Ticket
 from voile.privacy.sources import Block, RowSource
 from voile.privacy.sources.parquet import ParquetSource
 from voile.privacy.sources.table import TableSource
+from voile.privacy.sources.weights import RowWeights
 from voile.schema import Category, Number, Schema
 
 
@@ -26,11 +27,12 @@ class PrivateTable:
     even their number, cannot.
     """
 
-    __slots__ = ("__weakref__", "_schema", "_token")
+    __slots__ = ("__weakref__", "_largest_weight", "_schema", "_token")
 
-    def __init__(self, source: RowSource, token: object) -> None:
+    def __init__(self, source: RowSource, token: object, largest_weight: float = 1.0) -> None:
         self._schema = source.schema
         self._token = token
+        self._largest_weight = largest_weight
         _ROWS[self] = source
 
     @property
@@ -44,13 +46,24 @@ class PrivateTable:
         return 1 if self._schema.unit is None else self._schema.unit.rows
 
     @property
+    def largest_weight(self) -> float:
+        """Largest weight of a row; 1 without weights."""
+        return self._largest_weight
+
+    @property
+    def weight_per_unit(self) -> float:
+        """Largest total weight of one privacy unit."""
+        return self.rows_per_unit * self._largest_weight
+
+    @property
     def token(self) -> object:
         """Identity of the rows; a ticket is good for the table it was paid for."""
         return self._token
 
     def with_schema(self, schema: Schema) -> Self:
         """The same rows under a schema that knows more, for example what was found privately."""
-        return type(self)(_ROWS[self].with_schema(schema), self._token)
+        source = _ROWS[self].with_schema(schema)
+        return type(self)(source, self._token, self._largest_weight)
 
     def __repr__(self) -> str:
         return f"<PrivateTable: {len(self._schema)} columns, rows private>"
@@ -112,6 +125,8 @@ def protect(
     *,
     schema: Schema | None = None,
     target: Number | Category | None = None,
+    weights: object = None,
+    largest_weight: float = 1.0,
 ) -> PrivateTable:
     """Put a table into the vault.
 
@@ -126,6 +141,11 @@ def protect(
         the rest has to be found privately.
     target : Number or Category, optional
         What is public of the target, when the schema does not say it.
+    weights : array of shape (rows,), or for a path the name of a column, optional
+        Private too. Every sum multiplies what a row adds by its weight relative to the largest;
+        levels and classes are found without them.
+    largest_weight : float
+        Public. A larger weight counts as this, a negative or missing one as 0.
 
     Returns
     -------
@@ -135,6 +155,9 @@ def protect(
     if isinstance(y, str) and y in schema:
         target = target or schema.target or schema[y]
         schema = schema.select([name for name in schema if name != y])
+    if isinstance(weights, str):
+        # A column of weights is no column to learn from.
+        schema = schema.select([name for name in schema if name != weights])
     if target is not None:
         schema = schema.with_target(target)
     if y is not None and schema.target is None:
@@ -143,9 +166,10 @@ def protect(
             "target=Category([...]) with the classes or target=Number(lower, upper); "
             "Category() or Number() leaves the rest to be found privately."
         )
+    weighing = None if weights is None else RowWeights(weights, largest_weight)
     source: RowSource
     if isinstance(X, (str, os.PathLike)):
-        source = ParquetSource(X, y, schema)
+        source = ParquetSource(X, y, schema, weighing)
     else:
-        source = TableSource(X, y, schema)
-    return PrivateTable(source, object())
+        source = TableSource(X, y, schema, weighing)
+    return PrivateTable(source, object(), 1.0 if weighing is None else weighing.largest)

@@ -85,6 +85,7 @@ class LeafSums(Query):
             1.0 / grid,
             self.term,
             self.leaf,
+            block.weights,
         )
 
 

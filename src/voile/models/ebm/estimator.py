@@ -32,6 +32,10 @@ Direction = Literal["increasing", "decreasing"]
 
 
 _COLUMN_VECTOR = "A column-vector y was passed when a 1d array was expected: give y.ravel()."
+_NO_LARGEST = (
+    "Weights need a public largest value, so that no row counts for more: weights above 1 count as "
+    "1. Give largest_weight=..., chosen without looking at the weights."
+)
 
 
 def _is_array(X: object) -> TypeGuard[NDArray[Any]]:
@@ -61,6 +65,7 @@ class _EBM(BaseEstimator):  # type: ignore[misc]
         rounds: int | Auto = "auto",
         bins: int | Auto = "auto",
         monotone: Mapping[str, Direction] | None = None,
+        largest_weight: float | None = None,
         random_state: int | None = None,
     ) -> None:
         self.epsilon = epsilon
@@ -71,9 +76,10 @@ class _EBM(BaseEstimator):  # type: ignore[misc]
         self.rounds = rounds
         self.bins = bins
         self.monotone = monotone
+        self.largest_weight = largest_weight
         self.random_state = random_state
 
-    def _fit(self, X: object, y: object, target: Number | Category) -> Self:
+    def _fit(self, X: object, y: object, sample_weight: object, target: Number | Category) -> Self:
         if y is None:
             raise DataError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None: give "
@@ -96,7 +102,17 @@ class _EBM(BaseEstimator):  # type: ignore[misc]
                 f"{type(self).__name__} needs a target that is a {type(target).__name__}. Got "
                 f"{known!r} instead: use the other estimator, or correct the schema."
             )
-        table = protect(X, y, schema=schema, target=known or target)
+        largest = 1.0 if self.largest_weight is None else self.largest_weight
+        if sample_weight is not None and self.largest_weight is None:
+            warnings.warn(_NO_LARGEST, UserWarning, stacklevel=3)
+        table = protect(
+            X,
+            y,
+            schema=schema,
+            target=known or target,
+            weights=sample_weight,
+            largest_weight=largest,
+        )
         budget = Budget(self.epsilon, self.delta)
         ledger = Ledger(budget) if self.ledger is None else self.ledger
         what = f"{type(self).__name__}.fit"
@@ -248,6 +264,9 @@ class EBMClassifier(ClassifierMixin, _EBM):  # type: ignore[misc]
     bins : int or "auto"
         Most intervals of a number, by the noised row count and the noise: between 6 and 64.
     monotone : mapping of column name to "increasing" or "decreasing", optional
+    largest_weight : float, optional
+        Largest ``sample_weight`` a row can have, a public fact: a larger one counts as this, and
+        noise is added as if every row had it. 1 if not given.
     random_state : int, optional
         Seeds the public random splits of "cyclic"; never noise.
 
@@ -271,19 +290,21 @@ class EBMClassifier(ClassifierMixin, _EBM):  # type: ignore[misc]
     ['no' 'yes']
     """
 
-    def fit(self, X: object, y: object = None) -> Self:
+    def fit(self, X: object, y: object = None, sample_weight: object = None) -> Self:
         """Train on private rows.
 
         Parameters
         ----------
         X : data frame, array, mapping, or path of Parquet files; shape (rows, columns)
         y : array of shape (rows,), or the name of the target column
+        sample_weight : array of shape (rows,), or the name of a column of Parquet files, optional
+            Private too. Counts in the model are then sums of weights.
 
         Returns
         -------
         self
         """
-        self._fit(X, y, Category())
+        self._fit(X, y, sample_weight, Category())
         return self
 
     def _describe(self, X: object = None) -> None:
@@ -327,9 +348,9 @@ class EBMRegressor(RegressorMixin, _EBM):  # type: ignore[misc]
     True
     """
 
-    def fit(self, X: object, y: object = None) -> Self:
+    def fit(self, X: object, y: object = None, sample_weight: object = None) -> Self:
         """Train on private rows; see `EBMClassifier.fit`."""
-        self._fit(X, y, Number())
+        self._fit(X, y, sample_weight, Number())
         return self
 
     def predict(self, X: object) -> NDArray[np.float64]:

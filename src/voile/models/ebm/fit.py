@@ -40,7 +40,7 @@ Floats = NDArray[np.float64]
 Shape = Callable[[int, Floats, Floats], Floats]
 
 _DISCOVERY = 0.15
-_TARGET, _BINS, _SIZES, _PAIRS = 0.01, 0.1, 0.02, 0.08
+_TARGET, _BINS, _SIZES, _PAIRS = 0.01, 0.1, 0.02, 0.12
 """Shares of mu^2; the rounds have the rest."""
 
 _NUMBER_WEIGHT = 3.0
@@ -172,7 +172,7 @@ def choose_bins(table: PrivateTable, grant: Grant, target: TargetFacts, rounds: 
     if not isinstance(event, Gaussian):
         return most
     scarce = float(target.counts.min()) if len(target.counts) else target.rows
-    noise = event.noise_multiplier * math.sqrt(len(table.schema) / rounds) * table.rows_per_unit
+    noise = event.noise_multiplier * math.sqrt(len(table.schema) / rounds) * table.weight_per_unit
     return int(np.clip(scarce / noise, _FEWEST_BINS, most))
 
 

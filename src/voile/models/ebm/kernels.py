@@ -13,9 +13,11 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from voile.privacy.query_kernels import Weights, or_none
+
 
 @njit(cache=True, nogil=True)
-def _logit(bins, target, offsets, scores, intercept, cap, units, total):  # type: ignore[no-untyped-def]
+def _logit(bins, target, offsets, scores, intercept, cap, units, weights, total):  # type: ignore[no-untyped-def]
     rows, terms = bins.shape
     for i in range(rows):
         if target[i] < 0.0:
@@ -28,13 +30,13 @@ def _logit(bins, target, offsets, scores, intercept, cap, units, total):  # type
             residual = cap if z <= 0.0 else cap * math.exp(-z)
         else:
             residual = -cap if z >= 0.0 else -cap * math.exp(z)
-        whole = np.int64(residual * units)
+        whole = np.int64(residual * (units * weights[i] if len(weights) > 0 else units))
         for k in range(terms):
             total[offsets[k] + bins[i, k], 0] += whole
 
 
 @njit(cache=True, nogil=True)
-def _softmax(bins, target, offsets, scores, intercept, cap, units, total):  # type: ignore[no-untyped-def]
+def _softmax(bins, target, offsets, scores, intercept, cap, units, weights, total):  # type: ignore[no-untyped-def]
     rows, terms = bins.shape
     outputs = len(intercept)
     p = np.empty(outputs)
@@ -71,6 +73,8 @@ def _softmax(bins, target, offsets, scores, intercept, cap, units, total):  # ty
         # Rounding above could leave the norm an ulp too long: clip, whatever the arithmetic did.
         norm = math.sqrt(norm)
         scale = 1.0 if norm <= cap * (1.0 - 1e-12) else cap * (1.0 - 1e-12) / norm
+        if len(weights) > 0:
+            scale *= weights[i]
         for o in range(outputs):
             whole[o] = np.int64(p[o] * scale * units)
         for k in range(terms):
@@ -80,7 +84,7 @@ def _softmax(bins, target, offsets, scores, intercept, cap, units, total):  # ty
 
 
 @njit(cache=True, nogil=True)
-def _squared(bins, target, offsets, scores, intercept, cap, units, total):  # type: ignore[no-untyped-def]
+def _squared(bins, target, offsets, scores, intercept, cap, units, weights, total):  # type: ignore[no-untyped-def]
     rows, terms = bins.shape
     for i in range(rows):
         if math.isnan(target[i]):
@@ -89,7 +93,7 @@ def _squared(bins, target, offsets, scores, intercept, cap, units, total):  # ty
         for k in range(terms):
             z += scores[offsets[k] + bins[i, k], 0]
         residual = min(max(target[i] - z, -cap), cap)
-        whole = np.int64(residual * units)
+        whole = np.int64(residual * (units * weights[i] if len(weights) > 0 else units))
         for k in range(terms):
             total[offsets[k] + bins[i, k], 0] += whole
 
@@ -119,6 +123,7 @@ def residual_totals(
     intercept: NDArray[np.float64],
     cap: float,
     units: float,
+    weights: Weights | None = None,
 ) -> NDArray[np.int64]:
     """Sum of bounded residuals per bin of every term.
 
@@ -137,6 +142,8 @@ def residual_totals(
         Largest norm of a row's residual.
     units : float
         Units per 1; each residual is cut to whole units towards zero.
+    weights : ndarray of shape (rows,), optional
+        In [0, 1]; multiply the bounded residuals.
 
     Returns
     -------
@@ -144,7 +151,10 @@ def residual_totals(
         int64.
     """
     total = np.zeros(scores.shape, dtype=np.int64)
-    _RESIDUALS[link](bins, target, offsets, scores, intercept, cap, units, total)
+    # Unsigned: an index that may be negative costs a comparison each time it is used.
+    first = offsets.astype(np.uint64)
+    given = or_none(weights)
+    _RESIDUALS[link](bins, target, first, scores, intercept, cap, units, given, total)
     return total
 
 
@@ -157,36 +167,47 @@ def residual_sizes(
 ) -> NDArray[np.float64]:
     """Absolute residual of each row (regression); -1 for rows without a target."""
     sizes = np.empty(len(bins))
-    _sizes(bins, target, offsets, scores, intercept, sizes)
+    _sizes(bins, target, offsets.astype(np.uint64), scores, intercept, sizes)
     return sizes
 
 
 @njit(cache=True, nogil=True)
-def _pairs(bins, offsets, groups, across, total):  # type: ignore[no-untyped-def]
+def _pairs(bins, offsets, groups, across, units, weights, total):  # type: ignore[no-untyped-def]
     rows, terms = bins.shape
     found = np.empty(terms, dtype=np.int64)
     for i in range(rows):
         for k in range(terms):
             found[k] = groups[offsets[k] + bins[i, k]]
+        whole = np.int64(units * weights[i]) if len(weights) > 0 else np.int64(units)
         table = 0
         for k in range(terms):
             for j in range(k + 1, terms):
-                total[table + found[k] * across + found[j]] += 1
+                total[table + found[k] * across + found[j]] += whole
                 table += across * across
 
 
 def pair_totals(
-    bins: NDArray[np.uint16], offsets: NDArray[np.int64], groups: NDArray[np.int64], across: int
+    bins: NDArray[np.uint16],
+    offsets: NDArray[np.int64],
+    groups: NDArray[np.int64],
+    across: int,
+    units: int,
+    weights: Weights | None = None,
 ) -> NDArray[np.int64]:
-    """Counts of all pairs of terms, ``across`` x ``across`` groups each, end to end."""
+    """Counts of all pairs of terms, ``across`` x ``across`` groups each, end to end.
+
+    A row of weight 1 counts ``units``.
+    """
     terms = bins.shape[1]
     total = np.zeros(terms * (terms - 1) // 2 * across * across, dtype=np.int64)
-    _pairs(bins, offsets, groups, across, total)
+    _pairs(bins, offsets, groups, across, float(units), or_none(weights), total)
     return total
 
 
 @njit(cache=True, nogil=True)
-def _leaves(bins, target, offsets, scores, intercept, logistic, cap, units, term, leaf, total):  # type: ignore[no-untyped-def]
+def _leaves(  # type: ignore[no-untyped-def]
+    bins, target, offsets, scores, intercept, logistic, cap, units, term, leaf, weights, total
+):
     rows, terms = bins.shape
     for i in range(rows):
         if math.isnan(target[i]) or (logistic and target[i] < 0.0):
@@ -196,7 +217,8 @@ def _leaves(bins, target, offsets, scores, intercept, logistic, cap, units, term
             z += scores[offsets[k] + bins[i, k], 0]
         residual = target[i] - (1.0 / (1.0 + math.exp(-z)) if logistic else z)
         residual = min(max(residual, -cap), cap)
-        total[leaf[bins[i, term]]] += np.int64(residual * units)
+        whole = residual * (units * weights[i] if len(weights) > 0 else units)
+        total[leaf[bins[i, term]]] += np.int64(whole)
 
 
 def leaf_totals(
@@ -210,10 +232,12 @@ def leaf_totals(
     units: float,
     term: int,
     leaf: NDArray[np.int64],
+    weights: Weights | None = None,
 ) -> NDArray[np.int64]:
     """Sums of clipped residuals over the leaves of one term; ``leaf`` gives each bin's leaf."""
     total = np.zeros(int(leaf.max()) + 1, dtype=np.int64)
+    logistic, given = link == "logit", or_none(weights)
     _leaves(
-        bins, target, offsets, scores, intercept, link == "logit", cap, units, term, leaf, total
+        bins, target, offsets, scores, intercept, logistic, cap, units, term, leaf, given, total
     )
     return total

@@ -77,8 +77,8 @@ class PairCounts(CellQuery):
 
     def total(self, block: Block, grid: float) -> NDArray[np.int64]:
         """Counts by a kernel, in whole units of ``grid``."""
-        counts = pair_totals(block.kept[BINS], self.layout.offsets, self.groups, GROUPS)
-        return counts * int(1.0 / grid)
+        bins, offsets, units = block.kept[BINS], self.layout.offsets, int(1.0 / grid)
+        return pair_totals(bins, offsets, self.groups, GROUPS, units, block.weights)
 
 
 def group_bins(counts: Floats, ordered: bool) -> NDArray[np.int64]:

@@ -16,6 +16,7 @@ from voile.errors import SettingError
 from voile.models.ebm.kernels import residual_sizes, residual_totals
 from voile.models.ebm.model import Link
 from voile.privacy.queries import TARGET, Block, CellQuery, Query
+from voile.privacy.query_kernels import place
 from voile.schema import Category, Number, Schema
 
 MIXING_BITS = 12
@@ -74,9 +75,7 @@ class Layout:
             if isinstance(column, Category):
                 bins[:, k] = np.minimum(values, last)
             else:
-                found = np.searchsorted(self.cuts[k], values, side="right")
-                found[np.isnan(values)] = last
-                bins[:, k] = found
+                place(values, self.cuts[k], last, bins[:, k])
         block.kept[BINS] = bins
         block.kept[SCALED_TARGET] = self.scaled_target(block[TARGET])
 
@@ -160,6 +159,7 @@ class ResidualSums(Query):
             self.intercept,
             self.cap,
             units,
+            block.weights,
         )
         result = np.empty_like(sums)
         for k, matrix in enumerate(self.mixing):

@@ -7,7 +7,7 @@ whose sums look like noise is drawn to zero and a strong one is left as it is.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -51,11 +51,10 @@ class Smoother:
 
 @dataclass(frozen=True, eq=False)
 class Smoothed:
-    """Scores of a term given its sums.
+    """How the scores of a term follow from its sums.
 
     Attributes
     ----------
-    scores : ndarray of shape (bins,)
     response : ndarray of shape (bins, bins) or (bins,)
         Derivative of the scores by the sums, for standard errors.
     level : ndarray of shape (bins,)
@@ -65,13 +64,12 @@ class Smoothed:
         Mean of the prior variance, given the sums.
     """
 
-    scores: Floats
     response: Floats
     level: Floats
     scale: float
 
-    def again(self, sums: Floats, slope: Floats) -> Floats:
-        """Scores for other sums at the same scale of the prior (where the loss is quadratic)."""
+    def scores(self, sums: Floats, slope: Floats) -> Floats:
+        """Scores for sums that are linear in them, at the scale of the prior that was found."""
         levelled = sums - slope * float(self.level @ sums)
         if self.response.ndim == 1:
             return self.response * levelled
@@ -110,14 +108,14 @@ def shaped_smoother(
     """
     bins = len(counts)
     prior = correlation(bins, _LENGTH)
-    precision = np.linalg.inv(prior) / (_TYPICAL * unit)
     weights = counts / counts.sum()
     shapes, inverses = _shapes(bins)
-    spread = noise_variance * inverses
+    # Of each score's prior variance, the part that the sums explain.
+    known = curvature[:, None] * prior * (_TYPICAL * unit)
+    spread = noise_variance * inverses + known * curvature
     spread[:, np.arange(bins), np.arange(bins)] += variance
-    gained = curvature[:, None] * np.linalg.inv(spread) * curvature
-    left = np.linalg.inv(precision + gained)
-    best = int(np.argmin(np.einsum("sbb,b->s", left, weights)))
+    explained = np.einsum("sab,ab->sb", np.linalg.solve(spread, known[None]), known)
+    best = int(np.argmax(explained @ weights))
     values, vectors = np.linalg.eigh(shapes[best])
     mixing = (vectors * np.sqrt(values)) @ vectors.T
     # Columns of the symmetric root have norm sqrt(diagonal) = 1; rounding must not make it more.
@@ -149,7 +147,7 @@ def smooth(
     noise_variance: float,
     unit: float,
 ) -> Smoothed:
-    """Scores given noised sums, linearised at the present scores.
+    """How to smooth noised sums, linearised at the present scores.
 
     Parameters
     ----------
@@ -191,7 +189,6 @@ def smooth(
     chance = np.exp(likelihood - likelihood.max())
     chance /= chance.sum()
     kept = chance @ shrunk
-    sums = residual + curvature * scores
     if smoother.root is None:
         response = kept * curvature * inverse
         level = weights * response / max(float(weights @ (response * curvature)), 1e-300)
@@ -199,8 +196,7 @@ def smooth(
         response = (basis * kept) @ basis.T @ (curvature[:, None] * inverse)
         reach = float(weights @ (response @ curvature))
         level = (weights @ response) / max(reach, 1e-300)
-    found = Smoothed(np.zeros(0), response, level, float(chance @ taus))
-    return replace(found, scores=found.again(sums, curvature))
+    return Smoothed(response, level, float(chance @ taus))
 
 
 def share_out(

@@ -9,7 +9,7 @@ Sensitivity and accounting: docs/proofs/ebm.md.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,14 +27,8 @@ from voile.models.ebm.queries import (
     ResidualSums,
     whole_mixing,
 )
-from voile.models.ebm.smoothing import (
-    Smoothed,
-    Smoother,
-    plain_smoother,
-    shaped_smoother,
-    share_out,
-    smooth,
-)
+from voile.models.ebm.smoothing import share_out, smooth
+from voile.models.ebm.terms import TermState, start_term
 from voile.privacy.events import Gaussian
 from voile.privacy.grant import Grant
 from voile.privacy.mechanisms import gaussian_sum
@@ -61,6 +55,10 @@ SIZE_ROUNDS = (1, 2, 4, 8, 12, 16)
 _SHARE_ROUNDS = (0, 1, 3, 7, 12)
 """Rounds before which the budget is shared out among the terms anew."""
 
+_SMOOTHED_ANEW, _EVERY = 4, 3
+"""The first rounds, and then every third and the last, choose anew how strongly to smooth; it
+changes little in between, and costs more than the pass over a hundred thousand rows."""
+
 _SWEEPS = 6
 """Passes over the terms when they are solved for together (regression)."""
 
@@ -69,19 +67,6 @@ _WORSE = 1.5
 
 _LARGEST_SPREAD, _LARGEST_SCORE = 4.0, 8.0
 """Limits of the other terms' variance and of a score (log-odds), against runaway noise."""
-
-
-@dataclass(eq=False)
-class TermState:
-    """A term while it is trained; all of it released."""
-
-    counts: Floats
-    weights: Floats
-    smoother: Smoother
-    sums: Floats
-    certainty: float = 0.0
-    scale: float = 0.25
-    smoothed: list[Smoothed] = field(default_factory=list)
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +107,8 @@ def train(
         Told the number of rounds done.
     """
     keep(table, layout.columns, layout.prepare)
-    # Many small matrices: threads inside the linear algebra cost more than they bring.
+    # Many small matrices: threads inside the linear algebra, or around it, cost more than they
+    # bring.
     with threadpool_limits(1, user_api="blas"):
         return _Training(table, grant, layout, bins, target, rounds, shape).run(progress)
 
@@ -149,6 +135,8 @@ class _Training:
         self.scores = np.zeros((int(layout.offsets[-1]), self.outputs))
         self.terms = [self._term(one) for one in bins]
         self.shares = np.full(len(self.terms), 1.0 / len(self.terms))
+        self.mixing: tuple[NDArray[np.int64], ...] = ()
+        self.unmixing: list[Floats] = []
         self.age = 0.0
         self.discount = _DISCOUNT[layout.link]
         self.swept = 1.0
@@ -162,7 +150,9 @@ class _Training:
     def deviation(self) -> float:
         """Standard deviation of the noise of one round; without noise a trace of it."""
         query = self._query(())
-        scale = self.multiplier * query.sensitivity(self.grant.relation) * self.table.rows_per_unit
+        scale = (
+            self.multiplier * query.sensitivity(self.grant.relation) * self.table.weight_per_unit
+        )
         return max(scale, 1e-2 * self.loss.cap) / self.loss.gain
 
     def _query(self, mixing: tuple[NDArray[np.int64], ...]) -> ResidualSums:
@@ -171,23 +161,8 @@ class _Training:
     # -- terms --------------------------------------------------------------------------------
 
     def _term(self, one: ColumnBins) -> TermState:
-        # No count is taken below its own noise: a step is a sum divided by a count.
-        counts = np.maximum(one.counts, np.maximum(one.count_errors, 1.0))
-        weights = np.maximum(one.counts, 0.0)
-        weights = weights / weights.sum() if weights.sum() > 0 else counts / counts.sum()
-        number = len(one.cuts) > 0
-        if number:
-            zero = np.zeros((len(counts), self.outputs))
-            spread = np.full(self.outputs, 0.5)[:, None]
-            slope = self.loss.curvature(self.intercept, zero, spread).mean(axis=1) * counts
-            variance = self.loss.variance(self.intercept, zero, spread).mean(axis=1) * counts
-            noise = self.deviation**2 * self._term_count / self.rounds
-            smoother = shaped_smoother(counts, slope, variance, noise, self.unit)
-        else:
-            smoother = plain_smoother(len(counts))
-        return TermState(
-            counts, weights, smoother, np.zeros((len(counts), self.outputs)), scale=0.25 * self.unit
-        )
+        noise = self.deviation**2 * self._term_count / self.rounds
+        return start_term(one, self.loss, self.intercept, noise, self.unit)
 
     def _look_at_pairs(self, bins: tuple[ColumnBins, ...]) -> PairTables:
         groups = np.concatenate([group_bins(one.counts, len(one.cuts) > 0) for one in bins])
@@ -195,7 +170,7 @@ class _Training:
         release = gaussian_sum(self.table, query, self.grant.take(PAIRS_LOOK))
         tables = PairTables(self.layout, groups, [t.counts for t in self.terms], release)
         # Steps through noised tables are shortened as their noise grows.
-        self.swept = 1.0 / (1.0 + 8.0 * tables.doubt)
+        self.swept = 1.0 / (1.0 + 2.0 * tables.doubt)
         return tables
 
     @property
@@ -229,13 +204,15 @@ class _Training:
                 self._measure_residuals()
             if number in _SHARE_ROUNDS:
                 self._share_out(first=number == 0)
-            self._round(first=number == 0)
+            anew = number < _SMOOTHED_ANEW or number % _EVERY == 0 or number == self.rounds - 1
+            self._round(first=number == 0, anew=anew)
             if number >= self.rounds - averaged:
                 kept.append((self.scores, self.intercept))
             progress(number + 1)
         scores = np.mean([s for s, _ in kept], axis=0)
         intercept = np.mean([i for _, i in kept], axis=0)
-        errors = np.concatenate([self._errors(t) for t in self.terms])
+        exact = self.multiplier == 0.0
+        errors = np.concatenate([t.errors() * (not exact) for t in self.terms])
         return Trained(scores, errors, intercept, np.sqrt(self.intercept_variance))
 
     def _share_out(self, *, first: bool) -> None:
@@ -252,6 +229,12 @@ class _Training:
             [t.scale for t in self.terms],
             self.rounds / self.deviation**2,
         )
+        weights = np.sqrt(self.shares / self.shares.sum())
+        self.mixing = tuple(
+            whole_mixing(t.smoother.mixing, float(w))
+            for t, w in zip(self.terms, weights, strict=True)
+        )
+        self.unmixing = [_inverse(matrix) for matrix in self.mixing]
 
     def _measure_residuals(self) -> None:
         """Set the clip of the next round by a noised histogram of absolute residuals."""
@@ -268,32 +251,29 @@ class _Training:
         if self.best is None or loss.cap <= self.best[0]:
             self.best = (loss.cap, self.scores, self.intercept, loss)
 
-    def _round(self, *, first: bool) -> None:
-        weights = np.sqrt(self.shares / self.shares.sum())
-        mixing = tuple(
-            whole_mixing(t.smoother.mixing, float(w))
-            for t, w in zip(self.terms, weights, strict=True)
-        )
+    def _round(self, *, first: bool, anew: bool) -> None:
         deviation = self.deviation
-        release = gaussian_sum(self.table, self._query(mixing), self.grant.take(ROUNDS_LOOK))
+        query = self._query(self.mixing)
+        release = gaussian_sum(self.table, query, self.grant.take(ROUNDS_LOOK))
         values = release.values.reshape(-1, self.outputs) * 2.0**MIXING_BITS / self.loss.gain
         spreads = self._spreads()
         self.age = self.discount * self.age + 1.0
         damping = 1.0 / (1.0 + 2.0 / self.age)
         steps = np.zeros_like(self.scores)
-        totals, doubts = [], []
         others = None if self.pairs is None else self.pairs.others(self.scores[:, 0])[:, None]
-        for k, term in enumerate(self.terms):
-            part, matrix = self.layout.part(k), mixing[k]
-            mixed = values[part]
-            sums = _unmixed(matrix, mixed)
+
+        def take_in(k: int) -> tuple[Floats, float]:
+            """One term's step; its sums over all bins, and the variance of their noise."""
+            term, part = self.terms[k], self.layout.part(k)
+            sums = _times(self.unmixing[k], values[part])
             variance = deviation**2 / self.shares[k]
             cross = 0.0 if others is None else others[part]
-            step = self._step(k, term, sums, variance, self._others(spreads, k), cross)
-            steps[part] = damping * step
-            shape = term.smoother.noise
-            totals.append(sums.sum(axis=0))
-            doubts.append(variance * float(shape.sum()))
+            spread = self._others(spreads, k)
+            steps[part] = damping * self._step(k, term, sums, variance, spread, cross, anew)
+            return sums.sum(axis=0), variance * float(term.smoother.noise.sum())
+
+        told = [take_in(k) for k in range(len(self.terms))]
+        totals, doubts = [total for total, _ in told], [doubt for _, doubt in told]
         if self.pairs is not None:
             steps = self._sweep(self.pairs)
         elif self.layout.link != "identity":
@@ -313,37 +293,46 @@ class _Training:
         variance: float,
         spread: Floats,
         cross: Floats | float,
+        anew: bool,
     ) -> Floats:
         """Change of a term's scores, shape (bins, outputs)."""
         now, counts = self._part(k), term.counts[:, None]
         explained = counts * self.loss.response(self.intercept, now, spread) + cross
-        fresh = 1.0 / variance
-        old = self.discount * term.certainty
         # What a round releases plus what the model explained already estimates the same thing.
-        term.sums = (old * term.sums + fresh * (sums + explained)) / (old + fresh)
-        term.certainty = old + fresh
+        term.average(sums + explained, variance, self.discount)
         slope = counts * self.loss.curvature(self.intercept, now, spread)
         scatter = counts * self.loss.variance(self.intercept, now, spread)
         result = np.empty_like(now)
-        term.smoothed = []
-        for o in range(self.outputs):
-            found = smooth(
-                term.smoother,
-                term.sums[:, o] - explained[:, o],
-                now[:, o],
-                slope[:, o],
-                scatter[:, o],
-                term.weights,
-                1.0 / term.certainty,
-                self.unit,
-            )
-            scores = found.scores
+        residual = term.sums - explained
+        if anew:
+            term.smoothed = [
+                smooth(
+                    term.smoother,
+                    residual[:, o],
+                    now[:, o],
+                    slope[:, o],
+                    scatter[:, o],
+                    term.weights,
+                    self._noise(term),
+                    self.unit,
+                )
+                for o in range(self.outputs)
+            ]
+            term.scale = float(np.mean([one.scale for one in term.smoothed]))
+        for o, found in enumerate(term.smoothed):
+            scores = found.scores(residual[:, o] + slope[:, o] * now[:, o], slope[:, o])
             if self.shape is not None:
                 scores = self.shape(k, scores, term.counts)
             result[:, o] = np.clip(scores, -_LARGEST_SCORE, _LARGEST_SCORE) - now[:, o]
-            term.smoothed.append(found)
-        term.scale = float(np.mean([one.scale for one in term.smoothed]))
         return np.clip(result, -1.5, 1.5)
+
+    def _noise(self, term: TermState) -> float:
+        """Variance of a term's sums to smooth by.
+
+        For squared loss that of the noise. For the others older sums were also taken at another
+        curvature, and count as no better than their weight.
+        """
+        return term.variance if self.layout.link == "identity" else 1.0 / term.weight
 
     def _sweep(self, pairs: PairTables) -> Floats:
         """Solve for all terms together, as far as the pairs tell: free Gauss-Seidel sweeps."""
@@ -353,7 +342,7 @@ class _Training:
                 part = self.layout.part(k)
                 left = term.sums[:, 0] - term.counts * self.intercept[0]
                 left = left - pairs.others_of(k, scores)
-                found = term.smoothed[0].again(left, term.counts)
+                found = term.smoothed[0].scores(left, term.counts)
                 scores[part] = found if self.shape is None else self.shape(k, found, term.counts)
         # Scaled targets lie in [-1, 1]; no score needs to leave [-2, 2].
         return self.swept * (np.clip(scores, -2.0, 2.0)[:, None] - self.scores)
@@ -369,25 +358,17 @@ class _Training:
         self.intercept = self.intercept + step
         self.intercept_variance = (1.0 / (1.0 / doubts).sum()) / np.maximum(slope, 1e-9) ** 2
 
-    def _errors(self, term: TermState) -> Floats:
-        """Standard deviation of a term's scores by the noise, shape (bins, outputs)."""
-        if self.multiplier == 0.0:
-            return np.zeros_like(term.sums)
-        columns = []
-        for response in (one.response for one in term.smoothed):
-            if response.ndim == 1:
-                variance = response**2 * term.smoother.noise
-            else:
-                variance = np.einsum("ij,jk,ik->i", response, term.smoother.noise, response)
-            columns.append(np.sqrt(np.maximum(variance, 0.0) / term.certainty))
-        return np.stack(columns, axis=1)
 
-
-def _unmixed(matrix: NDArray[np.int64], mixed: Floats) -> Floats:
-    """Sums per bin from mixed ones, shape (bins, outputs)."""
+def _inverse(matrix: NDArray[np.int64]) -> Floats:
+    """What turns mixed sums back into sums per bin."""
     if matrix.ndim == 1:
-        return mixed / matrix[:, None]
-    return np.asarray(np.linalg.solve(matrix, mixed), dtype=np.float64)
+        return 1.0 / matrix
+    return np.asarray(np.linalg.inv(matrix), dtype=np.float64)
+
+
+def _times(matrix: Floats, values: Floats) -> Floats:
+    """A matrix, or a diagonal, times columns of shape (bins, outputs)."""
+    return matrix[:, None] * values if matrix.ndim == 1 else matrix @ values
 
 
 def labels_of(grant: Grant) -> set[str]:

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +19,7 @@ from voile.errors import SchemaError
 from voile.privacy.grant import Ticket
 from voile.privacy.mechanisms.sums import gaussian_sum
 from voile.privacy.queries import TARGET, ColumnCells
+from voile.privacy.query_kernels import leaf_counts
 from voile.privacy.sources.block import Block
 from voile.privacy.vault import PrivateTable
 from voile.schema import Number
@@ -63,6 +63,18 @@ class TreeCells(ColumnCells):
             result.append(np.where(missing, self.size - level, node))
             offset += FANOUT**level
         return result
+
+    def total(self, block: Block, grid: float) -> NDArray[np.int64]:
+        """Counts, in whole units of ``grid``: only leaves are counted, and added up level by level.
+
+        Each row is in one leaf (or missing), so in one node per level, as `cells` has it.
+        """
+        values, units = block[self.column], int(1.0 / grid)
+        leaves = leaf_counts(values, self.lower, self.upper, CELLS, units, block.weights)
+        levels = [leaves[:-1]]
+        for _ in range(1, DEPTH):
+            levels.insert(0, levels[0].reshape(-1, FANOUT).sum(axis=1))
+        return np.concatenate([*levels, np.repeat(leaves[-1:], DEPTH)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,8 +172,7 @@ class Histogram:
         return self._merged(np.asarray(starts))
 
     def _errors(self, cells: NDArray[np.int64]) -> NDArray[np.float64]:
-        covers = [_cover(0, CELLS, int(a), int(b)) for a, b in pairwise(cells)]
-        return self.node_error * np.sqrt(np.asarray(covers, dtype=np.float64))
+        return self.node_error * np.sqrt(cover(cells[:-1], cells[1:]))
 
     def _merged(self, starts: NDArray[np.int64]) -> Histogram:
         cells = np.append(self.cells[starts], self.cells[-1])
@@ -261,23 +272,42 @@ def _read(
     counts.append(count)
 
 
-@lru_cache(maxsize=65_536)
-def _cover(low: int, high: int, start: int, stop: int) -> int:
-    """Fewest nodes below [low, high) that add (or subtract) up to the cells [start, stop).
+def cover(starts: NDArray[np.int64], stops: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Fewest nodes that add or subtract up to the cells [start, stop), for each pair.
 
     Least squares is at least as good as this unbiased estimate, so it bounds the variance.
     """
-    start, stop = max(start, low), min(stop, high)
-    if start >= stop:
-        return 0
-    whole = high - low < CELLS  # the tree has no node for the whole range
-    if start == low and stop == high and whole:
-        return 1
-    step = (high - low) // FANOUT
-    children = [(a, a + step) for a in range(low, high, step)]
-    added = sum(_cover(a, b, start, stop) for a, b in children)
-    if not whole:
-        return added
-    return min(
-        added, 1 + sum(_cover(a, b, low, start) + _cover(a, b, stop, high) for a, b in children)
+    small, large = _ends(1), _ends(2)
+    size = FANOUT**2
+    first, last = starts // size, (stops - 1) // size
+    a, b = starts - first * size, stops - last * size
+    # Beginning and end in different nodes of the first level: whole ones between count 1 each.
+    apart = large[size - a] + (last - first - 1) + large[b]
+    # In one node of the first level: added up from below, or the node without both its ends.
+    i, j = a // FANOUT, (b - 1) // FANOUT
+    c, d = a - i * FANOUT, b - j * FANOUT
+    below = np.where(
+        i == j,
+        np.minimum(d - c + 0.0, 1.0 + c + (FANOUT - d)),
+        small[FANOUT - c] + (j - i - 1) + small[d],
     )
+    left_over = 1.0 + (i + small[c]) + (small[FANOUT - d] + FANOUT - 1 - j)
+    inside = np.minimum(below, left_over)
+    inside = np.where((a == 0) & (b == size), 1.0, inside)
+    found: NDArray[np.float64] = np.where(first == last, inside, apart)
+    return found
+
+
+@lru_cache(maxsize=DEPTH)
+def _ends(height: int) -> NDArray[np.float64]:
+    """Fewest nodes for the first p cells of a node with FANOUT^height cells, p = 0, 1, ..."""
+    if height == 0:
+        return np.array([0.0, 1.0])
+    below, step = _ends(height - 1), FANOUT ** (height - 1)
+    p = np.arange(FANOUT**height + 1)
+    whole, rest = p // step, p % step
+    added = whole + below[rest]
+    # The node without its other end, which is as long from the right.
+    found: NDArray[np.float64] = np.minimum(added, 1.0 + added[::-1])
+    found[-1] = 1.0
+    return found

@@ -46,6 +46,9 @@ def encode_values(private_values: Values, column: Column) -> PrivateColumn:
 
 def _encode_series(private_values: nw.Series[Any], column: Column) -> PrivateColumn:
     """Encode a series of any data frame, through Arrow if its type has a counterpart there."""
+    private_native = private_values.to_native()
+    if _is_numpy_beneath(private_native):
+        return _encode_numeric(private_native.to_numpy(), column)
     private_arrow = _arrow_of(private_values)
     if private_arrow is None:
         return encode_list(_list_of(private_values), column)
@@ -53,6 +56,12 @@ def _encode_series(private_values: nw.Series[Any], column: Column) -> PrivateCol
         return _encode_arrow(private_arrow, column)
     private_chunks = [_encode_arrow(chunk, column) for chunk in private_arrow.chunks]
     return np.concatenate([*private_chunks, encode_list([], column)], dtype=_dtype_of(column))
+
+
+def _is_numpy_beneath(private_native: Any) -> bool:
+    """Whether a series of pandas is a numpy array of numbers: Arrow would look for every NaN."""
+    kind = getattr(private_native, "dtype", None)
+    return isinstance(kind, np.dtype) and kind.kind in "biuf" and hasattr(private_native, "iloc")
 
 
 def _arrow_of(private_values: nw.Series[Any]) -> Any:
@@ -224,7 +233,7 @@ def _encode_distinct(
 def _as(wide: type, private_values: NDArray[Any]) -> NDArray[Any]:
     """Convert to a wider type of the machine's byte order, without a word about overflow."""
     with np.errstate(all="ignore"):
-        return private_values.astype(wide)
+        return private_values.astype(wide, copy=False)
 
 
 def _dtype_of(column: Column) -> np.dtype[Any]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from voile.errors import PlanError, SettingError
 from voile.privacy import noise
@@ -59,7 +60,7 @@ def gaussian_sum(table: PrivateTable, query: Query, ticket: Ticket) -> Release:
     grid = noise.grid_for(scale) * 2.0**-query.fineness
     total = open_rows(table, ticket).total(query, grid, rate=rate)
     noised = total + noise.gaussian(query.size, scale / grid)
-    return Release(ticket.label, noised.astype(np.float64) * grid, scale, grid)
+    return _release(table, ticket, noised, scale, grid)
 
 
 def laplace_sum(table: PrivateTable, query: Query, ticket: Ticket) -> Release:
@@ -90,14 +91,24 @@ def laplace_sum(table: PrivateTable, query: Query, ticket: Ticket) -> Release:
     grid = noise.grid_for(scale)
     total = open_rows(table, ticket).total(query, grid)
     noised = total + noise.laplace(query.size, scale / grid)
-    return Release(ticket.label, noised.astype(np.float64) * grid, math.sqrt(2) * scale, grid)
+    return _release(table, ticket, noised, math.sqrt(2) * scale, grid)
 
 
 def _noiseless(table: PrivateTable, query: Query, ticket: Ticket) -> Release:
     bits = _NOISELESS_BITS + query.fineness
     grid = 2.0 ** (math.floor(math.log2(query.bound)) - bits)
     total = open_rows(table, ticket).total(query, grid)
-    return Release(ticket.label, total.astype(np.float64) * grid, 0.0, grid)
+    return _release(table, ticket, total, 0.0, grid)
+
+
+def _release(
+    table: PrivateTable, ticket: Ticket, whole: NDArray[np.int64], error: float, grid: float
+) -> Release:
+    """Whole units as numbers; the vault sums weights relative to the largest, a user does not."""
+    unit = grid * table.largest_weight
+    return Release(
+        ticket.label, whole.astype(np.float64) * unit, error * table.largest_weight, unit
+    )
 
 
 def _wrong(event: Event, wanted: str) -> PlanError:

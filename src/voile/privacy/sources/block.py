@@ -27,11 +27,21 @@ class Block:
         Gives the encoded column of a name.
     kept : dict
         What queries keep per row between rounds; belongs to the source and outlives the block.
+    weights : ndarray of shape (rows,), or None
+        Weight of each row relative to the largest, in [0, 1]; every sum multiplies a row's share by
+        it. None: all 1.
     """
 
-    def __init__(self, rows: int, load: Callable[[str], Column], kept: dict[str, Column]) -> None:
+    def __init__(
+        self,
+        rows: int,
+        load: Callable[[str], Column],
+        kept: dict[str, Column],
+        weights: NDArray[np.float32] | None = None,
+    ) -> None:
         self.rows = rows
         self.kept = kept
+        self.weights = weights
         self._load = load
         self._columns: dict[str, Column] = {}
 
@@ -46,6 +56,7 @@ class Block:
             int(np.count_nonzero(mask)),
             lambda name: self[name][mask],
             {name: values[mask] for name, values in self.kept.items()},
+            None if self.weights is None else self.weights[mask],
         )
 
     def part(self, start: int, stop: int) -> Block:
@@ -54,6 +65,7 @@ class Block:
             min(stop, self.rows) - start,
             lambda name: self[name][start:stop],
             {name: values[start:stop] for name, values in self.kept.items()},
+            None if self.weights is None else self.weights[start:stop],
         )
 
     def __repr__(self) -> str:

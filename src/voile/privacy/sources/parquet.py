@@ -16,6 +16,7 @@ from voile.privacy.encode import encode_target
 from voile.privacy.sources.block import Block, Column
 from voile.privacy.sources.source import BLOCK_ROWS, TARGET, RowSource
 from voile.privacy.sources.units import UnitCounter
+from voile.privacy.sources.weights import RowWeights
 from voile.schema import Schema
 from voile.schema.frames import adopt_column
 
@@ -32,12 +33,25 @@ class ParquetSource(RowSource):
     target : str or None
         Name of the target column.
     schema : Schema
+    weights : RowWeights, optional
+        By the name of a column; read once and kept (four bytes per row).
     """
 
-    def __init__(self, path: str | os.PathLike[str], target: object, schema: Schema) -> None:
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        target: object,
+        schema: Schema,
+        weights: RowWeights | None = None,
+    ) -> None:
         if target is not None and not isinstance(target, str):
             raise DataError(
                 "For Parquet on disk the target must be the name of a column of the same files."
+            )
+        weighing = None if weights is None else weights.values
+        if weighing is not None and not isinstance(weighing, str):
+            raise DataError(
+                "For Parquet on disk the weights must be the name of a column of the same files."
             )
         # An open handle is not kept: the path survives fork and long pauses.
         self._path = Path(path).expanduser().resolve()
@@ -47,7 +61,8 @@ class ParquetSource(RowSource):
         self._kept: dict[int, dict[str, Column]] = {}
         present = [set(names) for names in self._names().values()]
         unit = [schema.unit.column] if schema.unit else []
-        for name in (*schema, *([target] if target else []), *unit):
+        weight = [weighing] if weighing else []
+        for name in (*schema, *([target] if target else []), *unit, *weight):
             if not any(name in names for names in present):
                 raise DataError(
                     f"The files have no column {name!r}: correct the schema, or leave it out."
@@ -57,6 +72,10 @@ class ParquetSource(RowSource):
             counter, own = UnitCounter(schema.unit), schema.unit.column
             pieces = self._pieces({own})
             self._chosen = [counter.choose(adopt_column(p.column(own), "unit")) for p in pieces]
+        self._weights: list[NDArray[np.float32]] | None = None
+        if weights is not None and weighing:
+            pieces = self._pieces({weighing})
+            self._weights = [weights.relative(p.column(weighing)) for p in pieces]
 
     def _names(self) -> dict[str, list[str]]:
         """Column names of every file, in the order of the files' names."""
@@ -81,6 +100,7 @@ class ParquetSource(RowSource):
         self._check_unit(schema)
         other = ParquetSource(self._path, self._target, schema.with_unit(None))
         other.schema, other._chosen = other.schema.with_unit(schema.unit), self._chosen
+        other._weights = self._weights
         return other
 
     def blocks(self, columns: Collection[str]) -> Iterator[Block]:
@@ -98,12 +118,16 @@ class ParquetSource(RowSource):
             yield from _pieces(file, [name for name in present if name in wanted])
 
     def _block(self, index: int, piece: _Piece) -> Block:
-        chosen, rows = None, piece.rows
-        if self._chosen is not None:
-            if index >= len(self._chosen) or len(self._chosen[index]) != piece.rows:
+        chosen, rows, weights = None, piece.rows, None
+        for known in (self._chosen, self._weights):
+            if known is not None and (index >= len(known) or len(known[index]) != piece.rows):
                 raise DataError("The files have changed since they were protected: protect again.")
+        if self._weights is not None:
+            weights = self._weights[index]
+        if self._chosen is not None:
             chosen = self._chosen[index]
             rows = int(np.count_nonzero(chosen))
+            weights = None if weights is None else weights[chosen]
 
         def load(name: str) -> Column:
             described = self.schema.target if name == TARGET else self.schema[name]
@@ -113,7 +137,7 @@ class ParquetSource(RowSource):
             encoded = encode_target(piece.column(own), described)
             return encoded if chosen is None else encoded[chosen]
 
-        return Block(rows, load, self._kept.setdefault(index, {}))
+        return Block(rows, load, self._kept.setdefault(index, {}), weights)
 
 
 @dataclass(frozen=True, repr=False, eq=False)

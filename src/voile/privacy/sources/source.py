@@ -10,7 +10,8 @@ import os
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from functools import lru_cache
 from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 import numpy as np
@@ -116,19 +117,38 @@ class RowSource(ABC):
             for block in blocks:
                 yield work(block)
             return
-        workers = os.process_cpu_count() if hasattr(os, "process_cpu_count") else os.cpu_count()
-        with ThreadPoolExecutor(max_workers=min(workers or 1, 16)) as pool:
-            waiting: list[Future[T]] = [pool.submit(work, first), pool.submit(work, second)]
+        workers = worker_count()
+        pool = _pool(os.getpid(), workers)
+        waiting: list[Future[T]] = [pool.submit(work, first), pool.submit(work, second)]
+        try:
             for block in blocks:
                 # A bounded window: rows on disk are never read faster than they are used.
-                if len(waiting) > 2 * (workers or 1):
+                if len(waiting) > 2 * workers:
                     yield waiting.pop(0).result()
                 waiting.append(pool.submit(work, block))
-            for future in waiting:
-                yield future.result()
+            while waiting:
+                yield waiting.pop(0).result()
+        finally:
+            # After an error: nobody works on the rows any more once it is told.
+            wait([future for future in waiting if not future.cancel()])
 
     def __reduce__(self) -> NoReturn:
         raise VaultError("Private rows cannot be pickled.")
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: rows private>"
+
+
+def worker_count() -> int:
+    """How many threads work on the rows at once."""
+    cores = os.process_cpu_count() if hasattr(os, "process_cpu_count") else os.cpu_count()
+    return min(cores or 1, 16)
+
+
+@lru_cache(maxsize=1)
+def _pool(process: int, workers: int) -> ThreadPoolExecutor:
+    """Threads that stay between looks: starting them takes as long as a hundred thousand rows.
+
+    ``process`` is part of the key because threads do not survive a fork.
+    """
+    return ThreadPoolExecutor(max_workers=workers, thread_name_prefix="voile-rows")

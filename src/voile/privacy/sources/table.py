@@ -12,6 +12,7 @@ from voile.privacy.encode import PickedRows, encode_values, pick_rows
 from voile.privacy.sources.block import Block, Column
 from voile.privacy.sources.source import BLOCK_ROWS, TARGET, RowSource
 from voile.privacy.sources.units import UnitCounter
+from voile.privacy.sources.weights import RowWeights
 from voile.schema import Category, Schema
 
 
@@ -26,10 +27,21 @@ class TableSource(RowSource):
     frame : data frame, array, mapping or list of rows
     target : column, name of a column of ``frame``, or None
     schema : Schema
+    weights : RowWeights, optional
     """
 
-    def __init__(self, frame: object, target: object, schema: Schema) -> None:
+    def __init__(
+        self, frame: object, target: object, schema: Schema, weights: RowWeights | None = None
+    ) -> None:
         picked = pick_rows(frame, target, schema)
+        self._weights: NDArray[np.float32] | None = None
+        if weights is not None:
+            self._weights = weights.relative(weights.values)
+            if len(self._weights) != picked.row_count:
+                raise DataError(
+                    "The table and the weights have different numbers of rows: give one weight "
+                    "per row."
+                )
         self._chosen: list[NDArray[np.bool_]] | None = None
         if schema.unit is not None and picked.unit is not None:
             counter = UnitCounter(schema.unit)
@@ -52,7 +64,7 @@ class TableSource(RowSource):
             if name not in self._picked.columns:
                 raise DataError(f"The table was protected without column {name!r}: name it then.")
         other = object.__new__(TableSource)
-        other._chosen = self._chosen
+        other._chosen, other._weights = self._chosen, self._weights
         other._start(self._picked, schema)
         return other
 
@@ -83,4 +95,7 @@ class TableSource(RowSource):
                 codes[name] = encoded
             return encoded
 
-        return Block(rows, load, self._kept[index])
+        weights = None if self._weights is None else self._weights[start:stop]
+        if weights is not None and chosen is not None:
+            weights = weights[chosen]
+        return Block(rows, load, self._kept[index], weights)
