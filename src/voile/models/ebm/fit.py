@@ -40,8 +40,10 @@ Floats = NDArray[np.float64]
 Shape = Callable[[int, Floats, Floats], Floats]
 
 _DISCOVERY = 0.15
-_TARGET, _BINS, _SIZES, _PAIRS = 0.01, 0.1, 0.02, 0.12
-"""Shares of mu^2; the rounds have the rest."""
+_TARGET, _BINS, _SIZES = 0.01, 0.1, 0.02
+_PAIRS_EACH, _PAIRS_LEAST, _PAIRS_MOST = 0.0065, 0.05, 0.12
+"""Shares of mu^2; that of the pair tables grows with the columns, as their noise does. The rounds
+have the rest."""
 
 _NUMBER_WEIGHT = 3.0
 """A tree of counts has three levels: this gives its nodes the noise of a level of a category."""
@@ -147,8 +149,9 @@ def plan_shape(schema: Schema, delta: float, rounds: int) -> Plan:
         steps.append(gaussian_share(SIZES_LOOK, left * _SIZES, count=looks))
         rest -= _SIZES
         if len(schema) > 1:
-            steps.append(gaussian_share(PAIRS_LOOK, left * _PAIRS))
-            rest -= _PAIRS
+            pairs = min(max(_PAIRS_EACH * len(schema), _PAIRS_LEAST), _PAIRS_MOST)
+            steps.append(gaussian_share(PAIRS_LOOK, left * pairs))
+            rest -= pairs
     steps.append(gaussian_share(ROUNDS_LOOK, left * rest, count=rounds))
     return Plan(tuple(steps))
 
