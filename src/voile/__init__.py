@@ -14,6 +14,7 @@ from voile.version import __version__
 if TYPE_CHECKING:
     from voile.models.ebm.estimator import EBMClassifier, EBMRegressor
     from voile.models.load import load
+    from voile.models.lvq.estimator import GLVQClassifier, GMLVQClassifier, LVQ1Classifier
     from voile.privacy.budget import Budget
     from voile.privacy.ledger import Ledger
     from voile.privacy.receipt import Receipt
@@ -27,6 +28,9 @@ _HOMES = {
     "Category": "voile.schema",
     "EBMClassifier": "voile.models.ebm.estimator",
     "EBMRegressor": "voile.models.ebm.estimator",
+    "GLVQClassifier": "voile.models.lvq.estimator",
+    "GMLVQClassifier": "voile.models.lvq.estimator",
+    "LVQ1Classifier": "voile.models.lvq.estimator",
     "Ledger": "voile.privacy.ledger",
     "Number": "voile.schema",
     "Receipt": "voile.privacy.receipt",
@@ -42,6 +46,9 @@ __all__ = [
     "Category",
     "EBMClassifier",
     "EBMRegressor",
+    "GLVQClassifier",
+    "GMLVQClassifier",
+    "LVQ1Classifier",
     "Ledger",
     "Number",
     "Receipt",

@@ -11,16 +11,31 @@ from typing import Any
 
 from voile.errors import SettingError
 
-_EXPLAINED_BY = {"AdditiveModel": "voile.explain.of_model.additive"}
+_EXPLAINED_BY = {
+    "AdditiveModel": "voile.explain.of_model.additive",
+    "PrototypeModel": "voile.explain.of_model.prototypes",
+}
 
 
 def explain_global(model: Any) -> Any:
-    """Explain a whole model, from its released values: a `voile.explain.GlobalExplanation`."""
+    """Explain a whole model, from its released values.
+
+    Returns
+    -------
+    voile.explain.Explanation
+        A `GlobalExplanation` of an additive model, a `PrototypeExplanation` of prototypes.
+    """
     return _explainer(model).explain_global(model)
 
 
 def explain_local(model: Any, X: object) -> Any:
-    """Explain a model's answers for rows the caller holds: a `voile.explain.LocalExplanation`."""
+    """Explain a model's answers for rows the caller holds.
+
+    Returns
+    -------
+    voile.explain.Explanation
+        A `LocalExplanation` of an additive model, `PrototypeDecisions` of prototypes.
+    """
     return _explainer(model).explain_local(model, X)
 
 

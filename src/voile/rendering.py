@@ -15,6 +15,8 @@ from voile.errors import SettingError
 _DRAWN_BY = {
     "GlobalExplanation": "voile.report.global_page",
     "LocalExplanation": "voile.report.local_page",
+    "PrototypeDecisions": "voile.report.decision_page",
+    "PrototypeExplanation": "voile.report.prototype_page",
     "Summary": "voile.report.summary_page",
 }
 _FRAMED_BY, _PRINTED_BY = "voile.report.page", "voile.report.terminal"

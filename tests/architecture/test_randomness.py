@@ -11,6 +11,9 @@ PUBLIC_CHOICES: dict[str, set[str]] = {
     # The random splits of the published algorithm look at no data.
     "voile.models.ebm.cyclic": {"numpy.random.Generator"},
     "voile.models.ebm.fit": {"numpy.random.default_rng"},
+    "voile.models.lvq.gaussian": {"numpy.random.default_rng"},
+    "voile.models.lvq.sgd": {"numpy.random.default_rng"},
+    "voile.audit.prototype_leaks": {"numpy.random.Generator", "numpy.random.default_rng"},
 }
 """Modules that draw for a public choice alone (never noise): module -> dotted names it may use."""
 

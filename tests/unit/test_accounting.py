@@ -15,6 +15,7 @@ from voile.errors import SettingError
 from voile.privacy.accounting import compose
 from voile.privacy.budget import Budget, Relation
 from voile.privacy.calibrate import (
+    approximate_share,
     calibrate,
     gaussian_share,
     laplace_share,
@@ -23,6 +24,8 @@ from voile.privacy.calibrate import (
     threshold_share,
 )
 from voile.privacy.events import (
+    KINDS,
+    Approximate,
     Event,
     Gaussian,
     Laplace,
@@ -46,6 +49,7 @@ EVENTS = st.one_of(
     st.builds(Threshold, st.integers(1, 5), st.floats(0.5, 100), st.floats(1e-12, 1e-9)),
     st.builds(Laplace, st.integers(1, 5), st.floats(1, 100)),
     st.builds(Pure, st.integers(1, 5), st.floats(0.01, 1)),
+    st.builds(Approximate, st.integers(1, 5), st.floats(0.01, 1), st.floats(1e-12, 1e-9)),
     st.builds(PoissonGaussian, st.integers(1, 50), st.floats(1, 20), st.floats(0.01, 0.5)),
 )
 
@@ -126,6 +130,51 @@ def test_threshold_adds_its_own_delta():
     assert with_threshold.epsilon(2e-7) == math.inf
 
 
+def test_every_kind_of_event_is_known_and_described():
+    assert {cls.kind for cls in Event.__subclasses__()} >= set(KINDS)
+    assert "approximate" in KINDS
+    assert Approximate(1, 0.5, 1e-7).describe() == "approximate, epsilon 0.5, delta 1e-07"
+
+
+@pytest.mark.parametrize("count", [1, 7])
+def test_an_approximate_look_agrees_with_dp_accounting(count):
+    """There its delta is a mass at infinity, here a chance beside: the same up to delta squared."""
+    loss = compose([Approximate(count, 0.3, 1e-7), Gaussian(2, 5.0)])
+    one = pld.privacy_loss_distribution.from_privacy_parameters(
+        pld.common.DifferentialPrivacyParameters(0.3, 1e-7), value_discretization_interval=1e-4
+    )
+    gauss = pld.privacy_loss_distribution.from_gaussian_mechanism(5 / math.sqrt(2))
+    whole = one.self_compose(count).compose(gauss) if count > 1 else one.compose(gauss)
+    for epsilon in (0.1, 0.5, 1.0, 3.0):
+        theirs = whole.get_delta_for_epsilon(epsilon)
+        assert loss.delta(epsilon) == pytest.approx(theirs, rel=1e-3)
+        assert loss.delta(epsilon) >= 1e-7 * count
+
+
+def test_an_approximate_look_alone_is_what_it_says():
+    loss = compose([Approximate(1, 0.7, 1e-6)])
+    assert loss.epsilon(1e-6) == 0.7
+    assert loss.delta(0.7) == 1e-6
+    assert loss.epsilon(0.9e-6) == math.inf
+    assert loss.delta(100.0) == 1e-6  # never less than the chance
+    assert compose([Approximate(3, 0.7, 1e-6)]).epsilon(3.1e-6) <= 2.1 + 1e-12
+
+
+def test_approximate_looks_keep_their_delta_when_calibrated():
+    shape = Plan((approximate_share("a", 0.5, delta=2e-7, count=2), gaussian_share("b", 0.5)))
+    budget = Budget(1.0, 1e-6)
+    plan = calibrate(budget, shape)
+    assert plan["a"].delta == 2e-7
+    assert compose(plan.events).delta(1.0) <= 1e-6
+    assert compose(plan.events).epsilon(1e-6) == pytest.approx(1.0, rel=0.01)
+    # All of delta for the one look: the closed form, as for pure looks and delta 0.
+    alone = calibrate(budget, Plan((approximate_share("a", 1, delta=1e-6),)))
+    assert alone["a"].epsilon == pytest.approx(1.0)
+    assert compose(alone.events).epsilon(1e-6) <= 1.0
+    free = calibrate(Budget(math.inf), shape)
+    assert all(isinstance(event, Unprotected) for event in free.events)
+
+
 def test_a_look_without_noise_has_no_guarantee():
     loss = compose([Gaussian(1, 100.0), Unprotected()])
     assert loss.epsilon(0.999) == math.inf
@@ -149,6 +198,11 @@ def test_events_survive_json(events):
         lambda: Budget("1", 1e-6),
         lambda: Gaussian(-1, 1.0),
         lambda: Pure(1, -1.0),
+        lambda: Approximate(1, 0.0, 1e-6),
+        lambda: Approximate(1, 1.0, 0.0),
+        lambda: Approximate(1, 1.0, 1.0),
+        lambda: calibrate(Budget(1.0), Plan((approximate_share("a", 1, delta=1e-9),))),
+        lambda: calibrate(Budget(1.0, 1e-9), Plan((approximate_share("a", 1, delta=2e-9),))),
         lambda: PoissonGaussian(1, 1.0, 1.5),
         lambda: PoissonGaussian(1, 1.0, 0.0),
         lambda: Budget(-1, 1e-6),

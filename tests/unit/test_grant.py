@@ -15,7 +15,15 @@ from voile.errors import BudgetExceeded, PlanError
 from voile.privacy import vault
 from voile.privacy.budget import Budget, Relation
 from voile.privacy.discovery import find_levels
-from voile.privacy.events import Gaussian, Laplace, Plan, Pure, Threshold, Unprotected
+from voile.privacy.events import (
+    Approximate,
+    Gaussian,
+    Laplace,
+    Plan,
+    Pure,
+    Threshold,
+    Unprotected,
+)
 from voile.privacy.grant import charge, reserve
 from voile.privacy.mechanisms import (
     exponential,
@@ -148,6 +156,8 @@ def test_threads_share_the_looks():
         (Gaussian(1, 9.0), lambda t, ticket: permute_and_flip(t, RowCount(), ticket)),
         (Laplace(1, 9.0), lambda t, ticket: exponential(t, RowCount(), ticket)),
         (Gaussian(1, 9.0), lambda t, ticket: find_levels(t, "b", ticket)),
+        (Approximate(1, 0.1, 1e-9), lambda t, ticket: gaussian_sum(t, RowCount(), ticket)),
+        (Approximate(1, 0.1, 1e-9), lambda t, ticket: permute_and_flip(t, RowCount(), ticket)),
         (Pure(1, 0.1), lambda t, ticket: gaussian_sum(t, RowCount(), ticket)),
         (Threshold(1, 9.0, 1e-9), lambda t, ticket: gaussian_sum(t, RowCount(), ticket)),
     ],

@@ -25,6 +25,7 @@ from voile.errors import (
 )
 from voile.privacy.accounting import compose
 from voile.privacy.calibrate import (
+    approximate_share,
     calibrate,
     gaussian_share,
     laplace_share,
@@ -32,6 +33,7 @@ from voile.privacy.calibrate import (
     threshold_share,
 )
 from voile.privacy.events import (
+    Approximate,
     Gaussian,
     Laplace,
     Plan,
@@ -94,8 +96,9 @@ def test_a_refusal_changes_nothing(ledger):
         Plan((gaussian_share("a", 0.3, count=7), threshold_share("b", 0.7, delta=5e-7))),
         Plan((laplace_share("a", 0.5), gaussian_share("b", 0.5))),
         Plan((poisson_share("a", 1.0, rate=0.05, count=100),)),
+        Plan((approximate_share("a", 1.0, delta=1e-6),)),
     ],
-    ids=["gaussian", "threshold", "laplace", "poisson"],
+    ids=["gaussian", "threshold", "laplace", "poisson", "approximate"],
 )
 def test_the_first_entry_may_use_the_whole_budget_and_nothing_follows(ledger, shape):
     entry = ledger.spend(calibrate(BUDGET, shape), "all")
@@ -109,6 +112,20 @@ def test_the_first_entry_may_use_the_whole_budget_and_nothing_follows(ledger, sh
         with pytest.raises(BudgetExceeded, match="used up"):
             ledger.admit(later, "more")
     assert ledger.history() == (entry,)
+
+
+@pytest.mark.parametrize("kind", ["gdp", "renyi", "pure"])
+def test_an_approximate_look_is_priced_by_epsilon_and_its_delta_is_a_chance(kind):
+    ledger = Ledger(BUDGET, filter=kind)
+    event, pure = Approximate(2, 0.01, 1e-9), Pure(2, 0.01)
+    price, without = ledger.filter.price((event,)), ledger.filter.price((pure,))
+    assert price.loss == without.loss
+    assert price.chance == pytest.approx(without.chance + 2e-9)
+    entry = ledger.spend(Plan.of(a=event), "look")
+    assert entry.price == price
+    # A delta beyond what is set aside is refused, however small the epsilon.
+    with pytest.raises(BudgetExceeded, match="used up"):
+        ledger.spend(Plan.of(a=Approximate(1, 1e-6, 1e-6)), "greedy")
 
 
 def test_more_than_the_whole_budget_is_refused_even_when_first(ledger):

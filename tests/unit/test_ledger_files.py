@@ -20,6 +20,7 @@ from voile.privacy.calibrate import (
     gaussian_share,
 )
 from voile.privacy.events import (
+    Approximate,
     Gaussian,
     Plan,
     PoissonGaussian,
@@ -320,6 +321,7 @@ def test_numbers_of_any_type_are_written_so_that_they_can_be_read(tmp_path, kind
         a=Gaussian(np.int64(2), number(90.0)),
         b=Threshold(1, number(90.0), number(1e-9)),
         c=PoissonGaussian(3, number(20.0), np.float32(0.125)),
+        d=Approximate(1, number(0.01), number(1e-9)),
     )
     ledger.spend(plan, "job")
     assert Ledger(tmp_path / "l.db").history()[0].plan == plan

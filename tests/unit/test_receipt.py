@@ -11,7 +11,15 @@ from voile import Budget, Category, Ledger, Number, Receipt, Schema, protect, su
 from voile.errors import ReceiptError
 from voile.privacy.accounting import compose
 from voile.privacy.budget import Relation
-from voile.privacy.events import Gaussian, Laplace, Plan, PoissonGaussian, Pure, Threshold
+from voile.privacy.events import (
+    Approximate,
+    Gaussian,
+    Laplace,
+    Plan,
+    PoissonGaussian,
+    Pure,
+    Threshold,
+)
 from voile.privacy.grant import reserve
 from voile.privacy.mechanisms import gaussian_sum
 from voile.privacy.noise import fixed_noise
@@ -88,6 +96,7 @@ def test_every_kind_of_event_survives_storage():
         c=Pure(3, 0.01),
         d=Threshold(1, 20.0, 1e-9),
         e=PoissonGaussian(2, 5.0, 0.1),
+        f=Approximate(1, 0.01, 1e-9),
     )
     receipt = receipt_of(plan, Budget(5, 1e-6), dataset="ward 7")
     again = Receipt.from_json(receipt.to_json())

@@ -1,8 +1,27 @@
 """Explanations: what a model says about itself and about single rows, as data."""
 
+from voile.explain.explained_feature import ExplainedFeature
 from voile.explain.explanation import Explanation
 from voile.explain.global_explanation import GlobalExplanation
 from voile.explain.local_explanation import LocalExplanation
+from voile.explain.prototype_decisions import (
+    Change,
+    JointChange,
+    PrototypeDecision,
+    PrototypeDecisions,
+)
+from voile.explain.prototype_explanation import PrototypeExplanation
 from voile.explain.term import ExplainedTerm
 
-__all__ = ["ExplainedTerm", "Explanation", "GlobalExplanation", "LocalExplanation"]
+__all__ = [
+    "Change",
+    "ExplainedFeature",
+    "ExplainedTerm",
+    "Explanation",
+    "GlobalExplanation",
+    "JointChange",
+    "LocalExplanation",
+    "PrototypeDecision",
+    "PrototypeDecisions",
+    "PrototypeExplanation",
+]

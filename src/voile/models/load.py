@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
-from voile.models.ebm.estimator import EBMClassifier, EBMRegressor, load_estimator
+from voile.models.ebm.estimator import EBMClassifier, EBMRegressor
+from voile.models.ebm.estimator import load_estimator as load_ebm
+from voile.models.json_files import read_json
+from voile.models.lvq.estimator import GLVQClassifier, GMLVQClassifier, LVQ1Classifier
+from voile.models.lvq.estimator import load_estimator as load_lvq
+from voile.models.lvq.files import KIND as LVQ
+
+Estimator = EBMClassifier | EBMRegressor | GLVQClassifier | GMLVQClassifier | LVQ1Classifier
 
 
-def load(path: str | Path) -> EBMClassifier | EBMRegressor:
+def load(path: str | Path) -> Estimator:
     """Read a model that was written with ``save``.
 
     Parameters
@@ -17,12 +26,19 @@ def load(path: str | Path) -> EBMClassifier | EBMRegressor:
 
     Returns
     -------
-    EBMClassifier or EBMRegressor
-        Fitted, with its receipt and its history of edits.
+    estimator
+        Of the class that was saved: fitted, with its receipt and its history of edits.
 
     Raises
     ------
     ModelError
         If the file is not a model that this version can read.
     """
-    return load_estimator(path)
+    return read_json(path, _build)
+
+
+def _build(data: Any) -> Estimator:
+    if isinstance(data, Mapping) and data.get("kind") == LVQ:
+        return load_lvq(data)
+    # Also for what is no model at all: its reader says what is wrong.
+    return load_ebm(data)

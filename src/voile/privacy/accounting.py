@@ -23,6 +23,7 @@ from scipy.optimize import brentq
 from voile.errors import SettingError
 from voile.privacy.budget import Relation
 from voile.privacy.events import (
+    Approximate,
     Event,
     Gaussian,
     Laplace,
@@ -53,14 +54,14 @@ class Loss:
         GDP parameter of all Gaussian events together.
     chance : float
         Probability that something outside that analysis goes wrong: a threshold lets a lone value
-        pass. Added to every delta.
+        pass, an approximate look discloses its rows. Added to every delta.
     other : PrivacyLossDistribution or None
         Composition of *all* events when some are not Gaussian (then it includes mu).
     unprotected : bool
         Whether any event has no noise at all.
     pure : float
-        Sum of epsilons when all events are pure (Laplace, selection), else ``inf``. It holds for
-        delta 0, where discretised distributions have nothing to say.
+        Sum of epsilons when all events are pure (Laplace, selection) but for their chance, else
+        ``inf``. It holds for delta 0, where discretised distributions have nothing to say.
     """
 
     mu: float
@@ -146,7 +147,8 @@ def _distribution(event: Event, relation: Relation, interval: float) -> Any:
             one = pld_module.from_laplace_mechanism(
                 event.noise_multiplier, value_discretization_interval=interval
             )
-        case Pure():
+        case Pure() | Approximate():
+            # The delta of an approximate look is a chance, counted beside the distributions.
             one = pld_module.from_privacy_parameters(
                 pld_common.DifferentialPrivacyParameters(event.epsilon, 0.0),
                 value_discretization_interval=interval,
@@ -157,11 +159,14 @@ def _distribution(event: Event, relation: Relation, interval: float) -> Any:
 
 
 def chance_of(events: Sequence[Event]) -> float:
-    """Probability of what the distributions do not cover: a threshold that lets a lone value pass.
+    """Probability of what the distributions do not cover.
 
-    The noise itself adds nothing: its samplers are exact (docs/proofs/noise.md).
+    A threshold lets a lone value pass, or an approximate look discloses its rows. The noise itself
+    adds nothing: its samplers are exact (docs/proofs/noise.md).
     """
-    return math.fsum(event.count * event.delta for event in events if isinstance(event, Threshold))
+    return math.fsum(
+        event.count * event.delta for event in events if isinstance(event, (Threshold, Approximate))
+    )
 
 
 def compose(
@@ -225,18 +230,18 @@ def mu_squared(event: Event) -> float:
             # Bu, Dong, Long & Su 2020; never more than without sampling.
             whole = 1 / event.noise_multiplier**2
             return event.count * min(event.rate**2 * math.expm1(min(whole, 100.0)), whole)
-        case Pure():
+        case Pure() | Approximate():
             return event.count * event.epsilon**2
         case _:
             return math.nan
 
 
 def pure_epsilon(event: Event) -> float:
-    """Epsilon of an event at delta 0; ``inf`` if it has none."""
+    """Epsilon of an event at delta 0, outside its chance; ``inf`` if it has none."""
     match event:
         case Laplace():
             return event.count / event.noise_multiplier
-        case Pure():
+        case Pure() | Approximate():
             return event.count * event.epsilon
         case _:
             return math.inf

@@ -23,6 +23,7 @@ from voile.errors import SettingError
 from voile.privacy.accounting import chance_of, compose, mu_squared, pure_epsilon
 from voile.privacy.budget import Budget, Relation
 from voile.privacy.events import (
+    Approximate,
     Event,
     Gaussian,
     Laplace,
@@ -67,6 +68,11 @@ def selection_share(label: str, weight: float, *, count: int = 1) -> Step:
     return Step(label, Pure(count, math.sqrt(weight / count)))
 
 
+def approximate_share(label: str, weight: float, *, delta: float, count: int = 1) -> Step:
+    """A step of ``count`` (epsilon, delta)-DP looks; ``delta`` is for each of them, and stays."""
+    return Step(label, Approximate(count, math.sqrt(weight / count), delta))
+
+
 def calibrate(budget: Budget, shape: Plan, relation: Relation = Relation.ADD_REMOVE) -> Plan:
     """Scale the noise of a plan to a budget.
 
@@ -99,14 +105,15 @@ def _calibrate(budget: Budget, shape: Plan, relation: Relation) -> Plan:
         return shape
     if any(isinstance(event, Unprotected) for event in events):
         raise SettingError("A look without noise fits no finite budget: ask for epsilon=inf.")
-    pure = math.fsum(map(pure_epsilon, events))
-    if budget.delta == 0 and math.isfinite(pure):
+    pure, chance = math.fsum(map(pure_epsilon, events)), chance_of(events)
+    if budget.delta == chance and math.isfinite(pure):
+        # Nothing is left for a distribution to use (without approximate looks: delta is 0).
         factor = pure / budget.epsilon
-    elif budget.delta <= chance_of(events):
+    elif budget.delta <= chance:
         raise SettingError(
             f"delta {budget.delta:g} is too small for this plan: Gaussian noise needs some, and "
-            f"thresholds alone take {chance_of(events):.3g}. Give a larger delta, or list the "
-            "categories in the schema."
+            f"thresholds and approximate looks alone take {chance:.3g}. Give a larger delta, give "
+            "such looks a smaller one, or list the categories in the schema."
         )
     elif all(isinstance(event, (Gaussian, Threshold)) for event in events):
         loss = compose(events, relation)
@@ -118,7 +125,7 @@ def _calibrate(budget: Budget, shape: Plan, relation: Relation) -> Plan:
 
 def _scaled(event: Event, factor: float) -> Event:
     match event:
-        case Pure():
+        case Pure() | Approximate():
             return replace(event, epsilon=event.epsilon / factor)
         case Gaussian() | PoissonGaussian() | Laplace() | Threshold():
             return replace(event, noise_multiplier=event.noise_multiplier * factor)

@@ -117,6 +117,29 @@ class Pure(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class Approximate(Event):
+    """Any (epsilon, delta)-DP look at the rows, such as a smooth-sensitivity release.
+
+    It costs as an epsilon-DP look does, and discloses everything with probability ``delta`` at
+    most, which is the event's own.
+    """
+
+    kind: ClassVar[str] = "approximate"
+
+    epsilon: float = 1.0
+    delta: float = 1e-9
+
+    def __post_init__(self) -> None:
+        Event.__post_init__(self)
+        if self.delta >= 1:
+            raise SettingError(f"The 'delta' of an event must be < 1. Got {self.delta!r} instead.")
+
+    def describe(self) -> str:
+        """A few words for receipts."""
+        return f"approximate, epsilon {self.epsilon:.4g}, delta {self.delta:.2g}"
+
+
+@dataclass(frozen=True, slots=True)
 class Threshold(Event):
     """Gaussian counts of values nobody listed, released above a threshold.
 
@@ -146,7 +169,8 @@ class Unprotected(Event):
 
 
 KINDS: Mapping[str, type[Event]] = {
-    cls.kind: cls for cls in (Gaussian, PoissonGaussian, Laplace, Pure, Threshold, Unprotected)
+    cls.kind: cls
+    for cls in (Gaussian, PoissonGaussian, Laplace, Pure, Approximate, Threshold, Unprotected)
 }
 
 

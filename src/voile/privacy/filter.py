@@ -9,7 +9,8 @@ spent on adaptively chosen events as long as it never passes a limit fixed at th
   dominates it outside an event of small probability, which is charged to ``chance``.
 - ``renyi``: total of the Renyi divergence at one order, fixed when the ledger is made. Feldman &
   Zrnic 2021. Tighter for many small Laplace releases or selections.
-- ``pure``: total of epsilon, for Laplace releases and selections only. Rogers et al. 2016.
+- ``pure``: total of epsilon, for Laplace releases, selections and, outside their ``chance``,
+  approximate looks only. Rogers et al. 2016.
 
 Each keeps a second total, ``chance``: the probability that something outside the first analysis
 goes wrong. Its limit is fixed at the beginning too. Proofs: docs/proofs/filter.md.
@@ -30,6 +31,7 @@ from voile.errors import SettingError
 from voile.privacy.accounting import chance_of, compose, pure_epsilon
 from voile.privacy.budget import Budget, Relation
 from voile.privacy.events import (
+    Approximate,
     Event,
     Gaussian,
     Laplace,
@@ -75,7 +77,8 @@ class Amount:
 
 
 SLACK = 0.1
-"""Share of delta set aside for ``chance``: thresholds, and domination of non-Gaussian entries.
+"""Share of delta set aside for ``chance``: thresholds, approximate looks, and domination of entries
+that are not Gaussian.
 
 Costs about a third of a percent of mu.
 """
@@ -220,7 +223,7 @@ class Filter:
             match event:
                 case Gaussian() | Threshold():
                     total += event.count * self.order / (2 * event.noise_multiplier**2)
-                case Pure():
+                case Pure() | Approximate():
                     # Bun & Steinke 2016, Prop. 3.3: epsilon-DP is (epsilon^2/2)-zCDP.
                     total += event.count * min(event.epsilon, self.order * event.epsilon**2 / 2)
                 case Laplace():

@@ -32,13 +32,23 @@ from numpy.typing import NDArray
 
 from voile.errors import SettingError
 from voile.privacy import noise_kernels as kernels
-from voile.privacy.noise_shapes import GAUSSIAN, LAPLACE, Shape, decide, settings_of, table_of
+from voile.privacy.noise_shapes import (
+    GAUSSIAN,
+    GRID_BITS,
+    LAPLACE,
+    Shape,
+    decide,
+    grid_for,
+    settings_of,
+    table_of,
+)
 
 __all__ = [
     "GRID_BITS",
     "NoiseSource",
     "bernoulli",
     "current_source",
+    "deal",
     "fixed_noise",
     "flip_exp",
     "gaussian",
@@ -47,9 +57,6 @@ __all__ = [
     "permutation",
     "uniform_below",
 ]
-
-GRID_BITS = 30
-"""The noise scale is at least 2**30 steps of the grid, so rounding costs no accuracy."""
 
 _LARGEST_SCALE = 2.0**40
 
@@ -178,13 +185,7 @@ def _draw(shape: Shape, size: SupportsIndex, scale: float) -> NDArray[np.int64]:
         position = 0
         while True:
             position, filled, undecided = kernels.draw(
-                words,
-                position,
-                out,
-                filled,
-                table.thresholds,
-                table.guide,
-                *settings,
+                words, position, out, filled, table.thresholds, table.guide, *settings
             )
             if not undecided:
                 break
@@ -206,37 +207,6 @@ def _checked_size(size: SupportsIndex) -> int:
 
 
 # --- public draws -------------------------------------------------------------------------------
-
-
-def grid_for(scale: float) -> float:
-    """Choose the grid for a noise scale: the power of two g with 2**30 <= scale / g < 2**31.
-
-    Parameters
-    ----------
-    scale : float
-        Standard deviation or Laplace scale of the noise, in the units of the data.
-
-    Returns
-    -------
-    float
-        The step g. Dividing by it is exact, and a 64-bit total times g does not overflow.
-
-    Raises
-    ------
-    SettingError
-        If the scale is not a positive finite number, or g would leave the range of doubles.
-    """
-    scale = float(scale)
-    if not (math.isfinite(scale) and scale > 0):
-        raise SettingError(f"the noise scale is {scale!r} and must be a positive finite number")
-    exponent = math.frexp(scale)[1] - (GRID_BITS + 1)
-    # 2**63 steps must be finite, and a step must be a normal number for division to be exact.
-    if not -1022 <= exponent <= 960:
-        raise SettingError(
-            f"the noise scale {scale!r} is too extreme for a grid of doubles: "
-            "rescale the data so that the scale lies between 1e-298 and 1e298"
-        )
-    return math.ldexp(1.0, exponent)
 
 
 def gaussian(size: SupportsIndex, scale: float) -> NDArray[np.int64]:
@@ -378,6 +348,34 @@ def permutation(size: SupportsIndex) -> NDArray[np.int64]:
     while remaining > 1:
         remaining = kernels.shuffle(stream.words(min(_CHUNK_WORDS, remaining)), items, remaining)
     return items
+
+
+def deal(size: SupportsIndex, groups: int) -> NDArray[np.int64]:
+    """Deal items into groups: independent, unbiased integers from ``range(groups)``.
+
+    Parameters
+    ----------
+    size : int
+        Number of items.
+    groups : int
+        At least 1.
+
+    Returns
+    -------
+    array of int64
+        The group of each item.
+    """
+    count = _checked_size(size)
+    groups = operator.index(groups)
+    if not 1 <= groups < 2**63:
+        raise SettingError(f"the number of groups is {groups} and must lie in [1, 2**63)")
+    out = np.empty(count, dtype=np.int64)
+    stream = _Stream()
+    filled = 0
+    while filled < count:
+        words = stream.words(min(_CHUNK_WORDS, count - filled))
+        filled = kernels.deal(words, np.uint64(groups), out, filled)
+    return out
 
 
 def uniform_below(bound: int) -> int:

@@ -193,3 +193,20 @@ def shuffle(words: NDArray[np.uint64], items: NDArray[np.int64], remaining: int)
         items[chosen] = kept
         remaining -= 1
     return remaining
+
+
+@_compiled
+def deal(words: NDArray[np.uint64], groups: np.uint64, out: NDArray[np.int64], filled: int) -> int:
+    """Fill `out` from `filled` on with unbiased integers below `groups`, as in `shuffle`.
+
+    Returns how many are filled when the words run out. An entry depends on its own words alone.
+    """
+    for word in words:
+        if filled >= out.shape[0]:
+            break
+        high, low = multiply(word, groups)
+        if low < groups and low < (np.uint64(0) - groups) % groups:
+            continue
+        out[filled] = np.int64(high)
+        filled += 1
+    return filled

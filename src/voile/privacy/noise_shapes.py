@@ -1,4 +1,4 @@
-"""The two shapes of noise: tables for the kernel, exact decisions where it is not certain.
+"""The two shapes of noise, and its grid: tables for the kernel, exact decisions where it is open.
 
 Nothing is drawn here: the bits come from the caller. Proofs: docs/proofs/noise.md.
 """
@@ -13,7 +13,11 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from voile.errors import SettingError
 from voile.privacy import noise_kernels as kernels
+
+GRID_BITS = 30
+"""The noise scale is at least 2**30 steps of the grid, so rounding costs no accuracy."""
 
 
 class BitStream(Protocol):
@@ -207,3 +211,34 @@ def settings_of(shape: Shape, scale: float) -> _Settings:
         half=np.uint64(1 << (shift - 65) if shape.to_nearest else 0),
         one_zero=not shape.to_nearest,
     )
+
+
+def grid_for(scale: float) -> float:
+    """Choose the grid for a noise scale: the power of two g with 2**30 <= scale / g < 2**31.
+
+    Parameters
+    ----------
+    scale : float
+        Standard deviation or Laplace scale of the noise, in the units of the data.
+
+    Returns
+    -------
+    float
+        The step g. Dividing by it is exact, and a 64-bit total times g does not overflow.
+
+    Raises
+    ------
+    SettingError
+        If the scale is not a positive finite number, or g would leave the range of doubles.
+    """
+    scale = float(scale)
+    if not (math.isfinite(scale) and scale > 0):
+        raise SettingError(f"the noise scale is {scale!r} and must be a positive finite number")
+    exponent = math.frexp(scale)[1] - (GRID_BITS + 1)
+    # 2**63 steps must be finite, and a step must be a normal number for division to be exact.
+    if not -1022 <= exponent <= 960:
+        raise SettingError(
+            f"the noise scale {scale!r} is too extreme for a grid of doubles: "
+            "rescale the data so that the scale lies between 1e-298 and 1e298"
+        )
+    return math.ldexp(1.0, exponent)

@@ -69,9 +69,14 @@ class Query(ABC):
         def fineness(self) -> int:
             """Extra bits of the grid (0 to 8), for shares that are far below the noise."""
 
+        @property
+        def bounded(self) -> bool:
+            """Whether what a row adds depends on that row alone; if not, only without noise."""
+
     else:
         signed = True
         fineness = 0
+        bounded = True
 
     @abstractmethod
     def shares(self, block: Block) -> NDArray[np.float64]:
@@ -274,6 +279,11 @@ class Together(Query):
     def signed(self) -> bool:
         """Whether any part has negative shares."""
         return any(part.signed for part in self.parts)
+
+    @property
+    def bounded(self) -> bool:
+        """Whether every part is."""
+        return all(part.bounded for part in self.parts)
 
     def shares(self, block: Block) -> NDArray[np.float64]:
         """Shares of the parts side by side."""

@@ -9,11 +9,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
-from voile.errors import LedgerError, ReceiptError
+from voile.errors import LedgerError, PlanError, ReceiptError
 from voile.privacy import noise
 from voile.privacy.accounting import compose, mu_squared
 from voile.privacy.budget import Budget, Relation
-from voile.privacy.events import Event, Plan, event_from_dict
+from voile.privacy.events import (
+    Event,
+    Gaussian,
+    Plan,
+    Threshold,
+    Unprotected,
+    event_from_dict,
+)
 from voile.privacy.grant import Grant
 from voile.version import __version__
 
@@ -193,7 +200,7 @@ def _percent(share: float) -> str:
     return "" if math.isnan(share) else f"{100 * share:.1f} %"
 
 
-def write_receipt(grant: Grant, budget: Budget) -> Receipt:
+def write_receipt(grant: Grant, budget: Budget, *later: Grant) -> Receipt:
     """The receipt of a job that has finished.
 
     Parameters
@@ -202,9 +209,16 @@ def write_receipt(grant: Grant, budget: Budget) -> Receipt:
         What was paid and how much of it was used.
     budget : Budget
         The job's own budget; its delta is the one for which epsilon is stated.
+    *later : Grant
+        Of the same admission, decided on after the first: Gaussian looks only, whose adaptive
+        composition is that of looks fixed in advance (docs/proofs/filter.md).
     """
-    loss = compose(grant.plan.events, grant.relation)
-    openings = grant.openings
+    plan = Plan(tuple(step for one in (grant, *later) for step in one.plan))
+    known = (Gaussian, Threshold, Unprotected)
+    if later and not all(isinstance(event, known) for event in plan.events):
+        raise PlanError("Looks that were decided on one after the other must all be Gaussian.")
+    loss = compose(plan.events, grant.relation)
+    openings = {label: n for one in (grant, *later) for label, n in one.openings.items()}
     return Receipt(
         what=grant.entry.what,
         epsilon=loss.epsilon(budget.delta),
@@ -213,14 +227,20 @@ def write_receipt(grant: Grant, budget: Budget) -> Receipt:
         unit=grant.unit,
         lines=tuple(
             ReceiptLine(step.label, step.event, openings[step.label], share)
-            for step, share in zip(grant.plan, _shares(grant.plan), strict=True)
+            for step, share in zip(plan, _shares(plan), strict=True)
         ),
-        noise=str(grant.noise),
+        noise=str(_worst_noise((grant, *later))),
         entry=grant.entry.id,
         dataset=grant.dataset,
         at=grant.entry.at,
         who=grant.entry.who,
     )
+
+
+def _worst_noise(grants: tuple[Grant, ...]) -> noise.NoiseSource:
+    """One fixed seed spoils the whole."""
+    found = {one.noise for one in grants}
+    return noise.NoiseSource.FIXED if noise.NoiseSource.FIXED in found else noise.NoiseSource.SYSTEM
 
 
 def _shares(plan: Plan) -> list[float]:

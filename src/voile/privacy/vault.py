@@ -51,6 +51,11 @@ class PrivateTable:
         return self._largest_weight
 
     @property
+    def weighted(self) -> bool:
+        """Whether rows have weights."""
+        return _ROWS[self].weighted
+
+    @property
     def weight_per_unit(self) -> float:
         """Largest total weight of one privacy unit."""
         return self.rows_per_unit * self._largest_weight

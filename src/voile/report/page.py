@@ -28,6 +28,13 @@ _STYLE = """
   .key { list-style: none; padding: 0; margin: 0; font-size: .9rem }
   .key li { display: inline-block; margin-right: 1.2rem }
   .key span { display: inline-block; width: .8em; height: .8em; margin-right: .4em }
+  .cards { display: flex; flex-wrap: wrap; gap: 1.2rem 1.6rem; margin: .8rem 0 }
+  .card { max-width: 100% } .card b { display: block; overflow-wrap: anywhere }
+  .card .note { margin: .1rem 0; max-width: 16rem }
+  .pictures { display: flex; flex-wrap: wrap; gap: .5rem }
+  .picture { font-size: .8rem; color: #555; max-width: 7.6rem }
+  .picture img { display: block; width: 7.6rem; image-rendering: pixelated;
+                 border: 1px solid #ccc; box-sizing: border-box }
 """
 
 _PAGE = """<!doctype html>

@@ -12,8 +12,12 @@ from voile.errors import SettingError
 from voile.explain.global_explanation import GlobalExplanation
 from voile.explain.local_explanation import LocalExplanation
 from voile.explain.plain_text import extremes, row_text, score_text
+from voile.explain.prototype_decisions import PrototypeDecisions
+from voile.explain.prototype_explanation import PrototypeExplanation
+from voile.explain.prototype_text import no_rows_text, relevance_text
 from voile.explain.term import ExplainedTerm
 from voile.explain.wording import noisy, short, signed
+from voile.report.prototype_terminal import print_decision, tabulate_prototypes
 from voile.report.waterfall import find_steps
 
 MOST_ROWS, BAR, CURVE = 5, 10, 24
@@ -33,6 +37,17 @@ def print_record(record: object) -> None:
             console.print()
         if len(record) > MOST_ROWS:
             console.print(f"... and {len(record) - MOST_ROWS} more rows: to_frame() has them all")
+    elif isinstance(record, PrototypeExplanation):
+        console.print(Text("Typical points", style="bold"))
+        console.print(tabulate_prototypes(record))
+        console.print(Text(relevance_text(record)))
+        console.print(Text(no_rows_text(record.receipt)))
+    elif isinstance(record, PrototypeDecisions):
+        for row in range(min(len(record), MOST_ROWS)):
+            print_decision(console, record, row)
+        if len(record) > MOST_ROWS:
+            console.print(f"... and {len(record) - MOST_ROWS} more rows: to_frame() has them all")
+        console.print(Text(no_rows_text(record.receipt)))
     else:
         raise SettingError(f"A {type(record).__name__} cannot be shown in a terminal: print() it.")
     console.print(Text(record.cost))

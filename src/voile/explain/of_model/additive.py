@@ -6,21 +6,17 @@ holds anyway, so it costs nothing.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from voile.explain.global_explanation import GlobalExplanation
 from voile.explain.local_explanation import LocalExplanation
+from voile.explain.of_model.given_values import tell_rows
 from voile.explain.term import ExplainedTerm
-from voile.explain.wording import interval_texts, short
-from voile.models.ebm.model import MISSING, OTHER, AdditiveModel, Term
+from voile.explain.wording import interval_texts
+from voile.models.ebm.model import MISSING, AdditiveModel, Term
 from voile.privacy.public_rows import encode_public
-from voile.schema import Category, Number, Schema
-
-UNREADABLE = "(unreadable)"
-"""Stands for a given value that is neither a number, text, time nor missing."""
+from voile.schema import Number
 
 
 def explain_global(model: AdditiveModel) -> GlobalExplanation:
@@ -59,7 +55,7 @@ def explain_local(model: AdditiveModel, X: object) -> LocalExplanation:
         [term.standard_errors[term.find_bins(columns[term.name])] for term in model.terms], axis=1
     )
     scores = model.scores(columns)
-    given, read_as = _readable(model, X, columns)
+    given, read_as = tell_rows(schema, X, columns)
     return LocalExplanation(
         outputs=_outputs(model),
         units=_units(model),
@@ -118,53 +114,3 @@ def _original_scores(model: AdditiveModel, term: Term) -> NDArray[np.float64] | 
         bins = was.find_bins(edges[:-1] + np.diff(edges) / 2)
         scores = scores[[*bins, was.bins - 1]]
     return None if np.array_equal(scores, term.scores) else scores
-
-
-_Texts = tuple[tuple[str, ...], ...]
-
-
-def _readable(
-    model: AdditiveModel, X: object, columns: dict[str, NDArray[Any]]
-) -> tuple[_Texts, _Texts]:
-    """Rows as given, and how values were read where that differs, each (rows, features)."""
-    # Without levels, the encoding leaves values as they are: numbers, text and times.
-    plain = encode_public(X, Schema(dict.fromkeys(model.schema, Category())))
-    told = [
-        [
-            _tell_number(value, float(code))
-            if isinstance(term.column, Number)
-            else _tell_level(value, int(code), term.labels)
-            for value, code in zip(plain[term.name], columns[term.name], strict=True)
-        ]
-        for term in model.terms
-    ]
-    given = tuple(tuple(one[0] for one in row) for row in zip(*told, strict=True))
-    read_as = tuple(tuple(one[1] for one in row) for row in zip(*told, strict=True))
-    return given, read_as
-
-
-def _tell_number(value: Any, code: float) -> tuple[str, str]:
-    """A value of a number as given, and how it was read if not so."""
-    missing = bool(np.isnan(code))
-    if value is None:
-        return (MISSING, "") if missing else (short(code, digits=10, grouped=False), "")
-    if isinstance(value, str):
-        text = value
-        try:
-            value = float(value)
-        except ValueError:  # a date (read as seconds), or nothing that can be read
-            return text, MISSING if missing else ""
-    else:
-        text = short(value, digits=10, grouped=False)
-    if missing:
-        return (text, "") if value != value else (text, MISSING)
-    return text, "" if value == code else short(code, digits=10, grouped=False)
-
-
-def _tell_level(value: Any, code: int, labels: tuple[str, ...]) -> tuple[str, str]:
-    """A value of a category as given, and how it was read if not so."""
-    label = labels[min(code, len(labels) - 1)]
-    if label == MISSING or code < len(labels) - 2:
-        return label, ""
-    text = UNREADABLE if value is None else str(value)
-    return text, OTHER

@@ -5,53 +5,33 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, Self, TypeGuard
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.exceptions import DataConversionWarning
+from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from voile.errors import DataError, SettingError
-from voile.explaining import explain_global, explain_local
 from voile.models.ebm import export, files
 from voile.models.ebm.edit import Editor
 from voile.models.ebm.fit import Settings, fit_model
 from voile.models.ebm.interpret_model import to_interpret
 from voile.models.ebm.model import AdditiveModel
-from voile.privacy.budget import Budget
+from voile.models.estimator import PrivateEstimator
 from voile.privacy.ledger import Ledger
-from voile.privacy.public_rows import encode_public
-from voile.privacy.receipt import Receipt
-from voile.privacy.vault import protect
 from voile.schema import Category, Number, Schema
 
 Auto = Literal["auto"]
 Direction = Literal["increasing", "decreasing"]
 
 
-_COLUMN_VECTOR = "A column-vector y was passed when a 1d array was expected: give y.ravel()."
 _NO_LARGEST = (
     "Weights need a public largest value, so that no row counts for more: weights above 1 count as "
     "1. Give largest_weight=..., chosen without looking at the weights."
 )
 
 
-def _is_array(X: object) -> TypeGuard[NDArray[Any]]:
-    """Whether X has a shape but no names, so that columns are told apart by place alone."""
-    return not hasattr(X, "columns") and hasattr(X, "shape")
-
-
-def _check_two_dimensions(X: object) -> None:
-    if _is_array(X) and len(X.shape) < 2:
-        raise DataError(
-            "Expected a 2D array of shape (rows, columns), got one of fewer dimensions. Reshape "
-            "your data: array.reshape(-1, 1) for one column, array.reshape(1, -1) for one row."
-        )
-
-
-class _EBM(BaseEstimator):  # type: ignore[misc]
+class _EBM(PrivateEstimator):
     """What the two estimators share: fitting, explaining, editing, storing."""
 
     def __init__(
@@ -80,14 +60,6 @@ class _EBM(BaseEstimator):  # type: ignore[misc]
         self.random_state = random_state
 
     def _fit(self, X: object, y: object, sample_weight: object, target: Number | Category) -> Self:
-        if y is None:
-            raise DataError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None: give "
-                "the target values, or the name of the target column."
-            )
-        _check_two_dimensions(X)
-        if getattr(y, "shape", ())[1:] == (1,):
-            warnings.warn(_COLUMN_VECTOR, DataConversionWarning, stacklevel=3)
         settings = Settings(
             method=self.method,
             rounds=None if self.rounds == "auto" else self.rounds,
@@ -95,40 +67,16 @@ class _EBM(BaseEstimator):  # type: ignore[misc]
             monotone=dict(self.monotone or {}),
             random_state=self.random_state,
         )
-        schema = self.schema
-        known = None if schema is None else schema.target
-        if known is not None and type(known) is not type(target):
-            raise SettingError(
-                f"{type(self).__name__} needs a target that is a {type(target).__name__}. Got "
-                f"{known!r} instead: use the other estimator, or correct the schema."
-            )
         largest = 1.0 if self.largest_weight is None else self.largest_weight
         if sample_weight is not None and self.largest_weight is None:
             warnings.warn(_NO_LARGEST, UserWarning, stacklevel=3)
-        table = protect(
-            X,
-            y,
-            schema=schema,
-            target=known or target,
-            weights=sample_weight,
-            largest_weight=largest,
+        table, budget, ledger = self._protect(
+            X, y, target, weights=sample_weight, largest_weight=largest
         )
-        budget = Budget(self.epsilon, self.delta)
-        ledger = Ledger(budget) if self.ledger is None else self.ledger
         what = f"{type(self).__name__}.fit"
         self.model_ = fit_model(table, budget, ledger, settings, what)
         self._describe(X)
         return self
-
-    def _describe(self, X: object = None) -> None:
-        """Set what scikit-learn expects of a fitted estimator."""
-        self.n_features_in_ = X.shape[1] if _is_array(X) else len(self.model_.schema)
-        # Where columns are told apart by place alone, another number of them is a mistake.
-        by_place = _is_array(X) or (isinstance(X, list) and self.schema is None)
-        self._width = self.n_features_in_ if by_place else None
-        names = getattr(X, "columns", None)
-        if names is not None and all(isinstance(name, str) for name in names):
-            self.feature_names_in_ = np.array(list(self.model_.schema), dtype=object)
 
     @classmethod
     def _from_model(cls, model: AdditiveModel) -> Self:
@@ -138,58 +86,11 @@ class _EBM(BaseEstimator):  # type: ignore[misc]
         result._describe()
         return result
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.string = True
-        tags.input_tags.categorical = True
-        return tags
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "model_")
-
     def _scores(self, X: object) -> NDArray[np.float64]:
-        check_is_fitted(self)
-        _check_two_dimensions(X)
-        if _is_array(X) and self._width not in (None, X.shape[1]):
-            raise DataError(
-                f"X has {X.shape[1]} features, but {type(self).__name__} is expecting "
-                f"{self._width} features as input: give the columns of the fit."
-            )
-        return self.model_.scores(encode_public(X, self.model_.schema))
+        columns = self._encode(X)  # first: it says what is wrong before a fit
+        return self.model_.scores(columns)
 
     # -- the model ----------------------------------------------------------------------------
-
-    @property
-    def receipt_(self) -> Receipt:
-        """The privacy guarantee, and every look at the rows behind it."""
-        check_is_fitted(self)
-        return self.model_.receipt
-
-    def explain_global(self) -> Any:
-        """Shape functions, importances and private counts of all terms (costs nothing).
-
-        Returns
-        -------
-        GlobalExplanation
-        """
-        check_is_fitted(self)
-        return explain_global(self.model_)
-
-    def explain_local(self, X: object) -> Any:
-        """Contribution of every column to each row's score; they add up to it exactly.
-
-        Parameters
-        ----------
-        X : table of shape (rows, columns)
-
-        Returns
-        -------
-        LocalExplanation
-            Values of shape (rows, columns, outputs).
-        """
-        check_is_fitted(self)
-        return explain_local(self.model_, X)
 
     def edit(self, who: str | None = None) -> Editor:
         """Start editing; costs nothing, and the receipt stays as it is.
@@ -212,10 +113,7 @@ class _EBM(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         result = type(self)(**self.get_params(deep=False))
         result.model_ = model.model if isinstance(model, Editor) else model
-        result._describe()
-        result._width, result.n_features_in_ = self._width, self.n_features_in_
-        if hasattr(self, "feature_names_in_"):
-            result.feature_names_in_ = self.feature_names_in_
+        result._describe_like(self)
         return result
 
     def original(self) -> Self:
@@ -223,9 +121,7 @@ class _EBM(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         return self.with_model(self.model_.original or self.model_)
 
-    def save(self, path: str | Path) -> Path:
-        """Write the model as JSON; `voile.load` reads it back."""
-        check_is_fitted(self)
+    def _write(self, path: str | Path) -> Path:
         return files.write(self.model_, path)
 
     def to_csv(self, path: str | Path) -> Path:
@@ -309,10 +205,7 @@ class EBMClassifier(ClassifierMixin, _EBM):  # type: ignore[misc]
 
     def _describe(self, X: object = None) -> None:
         super()._describe(X)
-        classes = self.model_.classes
-        # numpy would turn ['no', 1] into text, and a prediction must be the class as it was given.
-        mixed = len({type(one) for one in classes}) > 1
-        self.classes_ = np.array(classes, dtype=object if mixed else None)
+        self._set_classes(self.model_.classes)
 
     def decision_function(self, X: object) -> NDArray[np.float64]:
         """Log-odds of the second class, shape (rows,); with more classes (rows, classes)."""
@@ -359,9 +252,9 @@ class EBMRegressor(RegressorMixin, _EBM):  # type: ignore[misc]
         return self.model_.respond(scores)
 
 
-def load_estimator(path: str | Path) -> EBMClassifier | EBMRegressor:
-    """Read what `save` wrote."""
-    model = files.read(path)
+def load_estimator(data: Any) -> EBMClassifier | EBMRegressor:
+    """A fitted estimator from what `save` wrote."""
+    model = files.from_dict(data)
     kind = EBMRegressor if model.link == "identity" else EBMClassifier
     result: EBMClassifier | EBMRegressor = kind._from_model(model)
     return result

@@ -21,21 +21,19 @@ not be guessed at.
 
 from __future__ import annotations
 
-import json
 import math
-import os
-import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from voile.errors import ModelError, VoileError
-from voile.models.ebm.fields import (
+from voile.errors import ModelError
+from voile.models.ebm.history import Edit
+from voile.models.ebm.model import AdditiveModel, Link, Term
+from voile.models.fields import (
     Floats,
-    build_object,
     is_same,
     read_errors,
     read_fields,
@@ -43,12 +41,10 @@ from voile.models.ebm.fields import (
     read_number,
     read_table,
     read_text,
-    refuse_constant,
     show,
 )
-from voile.models.ebm.history import Edit
-from voile.models.ebm.model import AdditiveModel, Link, Term
-from voile.privacy.receipt import Receipt
+from voile.models.json_files import read_json, write_json
+from voile.models.saved_parts import read_head, read_receipt, read_schema
 from voile.schema import Category, Number, Schema
 from voile.version import __version__
 
@@ -99,34 +95,7 @@ def write(model: AdditiveModel, path: str | Path) -> Path:
     ModelError
         If the model contradicts itself, or the file cannot be written.
     """
-    text = json.dumps(to_dict(model), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-    return replace_file(path, lambda place: place.write_bytes(text.encode()))
-
-
-def replace_file(path: str | Path, fill: Callable[[Path], object]) -> Path:
-    """Fill a new file beside the old one, then put it in its place: nobody sees half a file.
-
-    Parameters
-    ----------
-    path : str or Path
-        The file to make or to replace.
-    fill : callable
-        Given the path of the new file, writes it.
-    """
-    path = Path(path)
-    try:
-        # A folder rather than a file, so that the new file gets the user's usual permissions.
-        with tempfile.TemporaryDirectory(prefix=".voile-", dir=path.parent) as folder:
-            place = Path(folder, path.name)
-            fill(place)
-            with place.open("rb+") as stream:
-                os.fsync(stream.fileno())
-            place.replace(path)
-    except OSError as error:
-        raise ModelError(
-            f"The file {str(path)!r} cannot be written ({error}): check the folder."
-        ) from error
-    return path
+    return write_json(to_dict(model), path)
 
 
 def _check_original(model: AdditiveModel) -> None:
@@ -197,22 +166,7 @@ def read(path: str | Path) -> AdditiveModel:
     ModelError
         If there is no such file, or it is not, or no longer, such a model.
     """
-    path = Path(path)
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ModelError(
-            f"The model file {str(path)!r} cannot be read ({error}): check the path."
-        ) from error
-    try:
-        data = json.loads(text, object_pairs_hook=build_object, parse_constant=refuse_constant)
-        return from_dict(data)
-    except ModelError as error:
-        raise ModelError(f"The model file {str(path)!r} cannot be used. {error}") from error
-    except (ValueError, RecursionError) as error:
-        raise ModelError(
-            f"The model file {str(path)!r} is not JSON ({error}): was it copied completely?"
-        ) from error
+    return read_json(path, from_dict)
 
 
 def from_dict(data: object) -> AdditiveModel:
@@ -225,17 +179,8 @@ def from_dict(data: object) -> AdditiveModel:
         shapes do not fit the bins, numbers that are not finite, and whatever else contradicts
         the schema.
     """
-    if not isinstance(data, Mapping) or data.get("kind") != KIND:
-        raise ModelError(f"This is not a model: its 'kind' is not {KIND!r}. Give a saved model.")
-    version = data.get("format")
-    if type(version) is not int or version != FORMAT:
-        raise ModelError(
-            f"The model has format {show(version)}, and this version of Voile reads format "
-            f"{FORMAT}: use the version that wrote it ({show(data.get('voile'))})."
-        )
-    content = read_fields(data, (*_FIXED, *_CHANGEABLE), "the model", optional=("original",))
-    read_text(content["voile"], "'voile'")
-    schema, receipt = _read_schema(content["schema"]), _read_receipt(content["receipt"])
+    content = read_head(data, KIND, FORMAT, (*_FIXED, *_CHANGEABLE), optional=("original",))
+    schema, receipt = read_schema(content["schema"]), read_receipt(content["receipt"])
     link, outputs = _read_link(content, schema)
     edits = tuple(
         _read_edit(edit, schema, f"edit {number}")
@@ -265,33 +210,6 @@ def from_dict(data: object) -> AdditiveModel:
         return model
     facts = read_fields(content["original"], _CHANGEABLE, "'original'")
     return replace(model, edits=edits, original=read_facts(facts, "the original"))
-
-
-def _read_schema(data: object) -> Schema:
-    try:
-        schema = Schema.from_dict(data)
-    except ValueError as error:
-        raise ModelError(f"The model's schema cannot be read. {error}") from error
-    if not schema or schema.target is None or not schema.known:
-        facts = schema.missing_facts or ("it needs a column and a target",)
-        raise ModelError(f"The model's schema is not complete: {', '.join(facts)}.")
-    return schema
-
-
-def _read_receipt(data: object) -> Receipt:
-    if not isinstance(data, Mapping):
-        raise ModelError("The model has no receipt: use an undamaged copy.")
-    try:
-        receipt = Receipt.from_dict(data)
-        kept = receipt.to_dict()
-    except (VoileError, ArithmeticError, AttributeError, TypeError, ValueError) as error:
-        raise ModelError(f"The model's receipt cannot be read. {error}") from error
-    # The sentence is worded anew from the numbers; everything else must be what was written.
-    if {**kept, "guarantee": None} != {**data, "guarantee": None}:
-        raise ModelError(
-            "The model's receipt has unknown or altered fields: use an undamaged copy."
-        )
-    return receipt
 
 
 def _read_link(content: Mapping[str, Any], schema: Schema) -> tuple[Link, int]:

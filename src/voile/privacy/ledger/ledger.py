@@ -12,7 +12,7 @@ from typing import Any, NoReturn, Self
 
 from voile.errors import BudgetExceeded, LedgerError, LedgerMismatch, PlanError
 from voile.privacy.budget import Budget, Relation
-from voile.privacy.events import Laplace, Plan, Pure
+from voile.privacy.events import Approximate, Gaussian, Laplace, Plan, Pure, Threshold
 from voile.privacy.filter import SLACK, Amount, Filter, FilterKind
 from voile.privacy.ledger.entry import UNNAMED, Book, Entry, EntryKind, Facts, new_entry
 from voile.privacy.ledger.memory import MemoryBook
@@ -166,8 +166,12 @@ class Ledger:
         bound = self._filter.price_apart(upper_bound.events)
         # Room for rounding: parts that make up the whole must fit.
         price = Amount(bound.loss * _ROUNDING, bound.chance * _ROUNDING)
+        # Gaussian looks compose adaptively to the very mu of their total, so a first and only job
+        # of them has its exact accounting, whatever it decides on the way.
+        exact = all(isinstance(event, (Gaussian, Threshold)) for event in upper_bound.events)
+        fits_alone = exact and self._fits_alone(upper_bound, price)
         entry = self._book.append(
-            lambda last: self._decide(last, what, EntryKind.ADMIT, upper_bound, price, False)
+            lambda last: self._decide(last, what, EntryKind.ADMIT, upper_bound, price, fits_alone)
         )
         return Admission(self, entry)
 
@@ -265,19 +269,16 @@ class Ledger:
                 f"{left:.4g} is left of {self.budget}. Nothing was spent. Ask for less."
             )
         return (
-            f"{what} was refused: the share of delta set aside for thresholds "
-            f"({limit.chance:.3g}) is used up. Nothing was spent. List categories and bounds in "
-            "the schema, so that nothing must be found by threshold."
+            f"{what} was refused: the share of delta set aside for thresholds and approximate "
+            f"looks ({limit.chance:.3g}) is used up. Nothing was spent. List categories in the "
+            "schema, so that no threshold must find them, or give such looks a smaller delta."
         )
 
     def _hint(self, plan: Plan) -> str:
-        pure = any(isinstance(event, (Laplace, Pure)) for event in plan.events)
+        pure = any(isinstance(event, (Laplace, Pure, Approximate)) for event in plan.events)
         if not pure or self._filter.kind is not FilterKind.GDP:
             return ""
-        return (
-            " Laplace noise and selections are dear in this ledger: use Gaussian noise, or make "
-            "ledgers for such jobs with filter='renyi'."
-        )
+        return " Other looks than Gaussian are dear here: make a ledger for them, filter='renyi'."
 
     def __copy__(self) -> Self:
         return self

@@ -17,9 +17,10 @@ class Release:
     label : str
         The step of the plan that paid for it.
     values : ndarray of shape (size,)
-        Released values, multiples of ``grid``.
+        Released values, multiples of ``grid`` (from a public origin).
     standard_error : float
-        Standard deviation of the noise on each value, in the units of the values; 0 without noise.
+        Standard deviation of the noise on each value, in the units of the values; 0 without noise,
+        NaN where the noise depends on the rows, so that its scale is private.
     grid : float
         Spacing of the values that could have been released.
     """

@@ -18,6 +18,7 @@ from voile.errors import PlanError, SettingError
 from voile.privacy import noise
 from voile.privacy.events import Pure, Unprotected
 from voile.privacy.grant import Grant, Ticket
+from voile.privacy.mechanisms.sums import check_bounded
 from voile.privacy.queries import Query
 from voile.privacy.vault import PrivateTable, open_rows
 
@@ -77,6 +78,7 @@ def _select(
         raise PlanError(
             f"This look was paid as a {event.kind!r} event; a selection needs a 'pure' one."
         )
+    check_bounded(query, event)
     sensitivity = query.sensitivity_max(ticket.relation) * table.rows_per_unit
     grid = 2.0 ** (math.floor(math.log2(sensitivity)) - _BITS)
     scores = open_rows(table, ticket).total(query, grid)

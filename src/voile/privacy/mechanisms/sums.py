@@ -41,6 +41,7 @@ def gaussian_sum(table: PrivateTable, query: Query, ticket: Ticket) -> Release:
         is the sum over the sample; divide by the rate for an estimate of the whole.
     """
     event = ticket.event
+    check_bounded(query, event)
     match event:
         case PoissonGaussian():
             if table.rows_per_unit > 1:
@@ -80,6 +81,7 @@ def laplace_sum(table: PrivateTable, query: Query, ticket: Ticket) -> Release:
         The standard error is sqrt(2) x noise multiplier x L1 sensitivity.
     """
     event = ticket.event
+    check_bounded(query, event)
     match event:
         case Laplace():
             sensitivity = query.sensitivity_l1(ticket.relation) * table.rows_per_unit
@@ -92,6 +94,15 @@ def laplace_sum(table: PrivateTable, query: Query, ticket: Ticket) -> Release:
     total = open_rows(table, ticket).total(query, grid)
     noised = total + noise.laplace(query.size, scale / grid)
     return _release(table, ticket, noised, math.sqrt(2) * scale, grid)
+
+
+def check_bounded(query: Query, event: Event) -> None:
+    """Refuse noise for a query whose sensitivity it does not cover."""
+    if not query.bounded and not isinstance(event, Unprotected):
+        raise PlanError(
+            f"{type(query).__name__} in this form has no bound on what one row changes: it is for "
+            "looks without noise alone."
+        )
 
 
 def _noiseless(table: PrivateTable, query: Query, ticket: Ticket) -> Release:

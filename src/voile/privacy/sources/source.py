@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, NoReturn, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.errors import SchemaError, VaultError
+from voile.errors import SchemaError, SettingError, VaultError
 from voile.privacy import noise
 from voile.privacy.query_kernels import check_bound
-from voile.privacy.sources.block import Block
+from voile.privacy.sources.block import Block, Column
 from voile.schema import Schema
 from voile.schema.columns import Level
 
@@ -39,6 +39,7 @@ class RowSource(ABC):
     """Private rows that can be summed over."""
 
     schema: Schema
+    _weights: object = None
 
     @abstractmethod
     def blocks(self, columns: Collection[str]) -> Iterator[Block]:
@@ -84,6 +85,41 @@ class RowSource(ABC):
         self._check(columns)
         for _ in self._visit(columns, work):
             pass
+
+    @property
+    def weighted(self) -> bool:
+        """Whether weights were given with the rows; public, unlike the weights."""
+        return self._weights is not None
+
+    def deal(self, names: Collection[str], groups: int) -> list[dict[str, Column]]:
+        """Deal each row into one of ``groups`` at random; what the rows of each group keep.
+
+        Independently and uniformly, so a row more or less changes one group and leaves the others
+        as they are, in the order of the table. A group without rows has no arrays.
+        """
+        parts: list[dict[str, list[Column]]] = [{} for _ in range(groups)]
+        kinds: dict[str, tuple[object, tuple[int, ...]]] = {}
+        for block in self.blocks(()):
+            places = noise.deal(block.rows, groups)
+            # Stable, so that each group keeps the order of the table.
+            order = np.argsort(places, kind="stable")
+            ends = np.cumsum(np.bincount(places, minlength=groups))[:-1]
+            for name in names:
+                values = block.kept.get(name)
+                if values is None or len(values) != block.rows:
+                    raise SettingError(f"No {name!r} was kept for every row: keep it beforehand.")
+                # Numbers of one type: neither the width of a text nor a conversion while
+                # concatenating may tell one group about the rows of another.
+                kind = (values.dtype, values.shape[1:])
+                if values.dtype.kind not in "biuf" or kinds.setdefault(name, kind) != kind:
+                    raise SettingError(
+                        f"What is kept as {name!r} must be numbers, of the same type and shape for "
+                        "every block: convert it when it is kept."
+                    )
+                for part, mine in zip(parts, np.split(order, ends), strict=True):
+                    if len(mine):
+                        part.setdefault(name, []).append(values[mine])
+        return [{name: np.concatenate(found) for name, found in part.items()} for part in parts]
 
     def _check_unit(self, schema: Schema) -> None:
         """Refuse another privacy unit: which rows are used was decided with the first one."""

@@ -15,6 +15,8 @@ from voile.privacy.sources.units import UnitCounter
 from voile.privacy.sources.weights import RowWeights
 from voile.schema import Category, Schema
 
+_BLOCK_NUMBERS, _FEWEST_ROWS = 4_194_304, 2_048
+
 
 class TableSource(RowSource):
     """A data frame, array or mapping, encoded block by block when a query asks.
@@ -42,18 +44,20 @@ class TableSource(RowSource):
                     "The table and the weights have different numbers of rows: give one weight "
                     "per row."
                 )
+        # Wide tables are cut finer, so that several cores have work; by public facts alone.
+        self._step = min(BLOCK_ROWS, max(_BLOCK_NUMBERS // max(len(schema), 1), _FEWEST_ROWS))
         self._chosen: list[NDArray[np.bool_]] | None = None
         if schema.unit is not None and picked.unit is not None:
             counter = UnitCounter(schema.unit)
-            starts = range(0, picked.row_count, BLOCK_ROWS)
-            self._chosen = [counter.choose(picked.unit[a : a + BLOCK_ROWS]) for a in starts]
+            starts = range(0, picked.row_count, self._step)
+            self._chosen = [counter.choose(picked.unit[a : a + self._step]) for a in starts]
         self._start(picked, schema)
 
     def _start(self, picked: PickedRows, schema: Schema) -> None:
         # Nobody can ask for a target that was not given.
         self.schema = schema if picked.target is not None else schema.with_target(None)
         self._picked = picked
-        count = -(-picked.row_count // BLOCK_ROWS)
+        count = -(-picked.row_count // self._step)
         self._kept: list[dict[str, Column]] = [{} for _ in range(count)]
         self._codes: list[dict[str, Column]] = [{} for _ in range(count)]
 
@@ -65,6 +69,7 @@ class TableSource(RowSource):
                 raise DataError(f"The table was protected without column {name!r}: name it then.")
         other = object.__new__(TableSource)
         other._chosen, other._weights = self._chosen, self._weights
+        other._step = self._step
         other._start(self._picked, schema)
         return other
 
@@ -74,8 +79,8 @@ class TableSource(RowSource):
             yield self._block(index)
 
     def _block(self, index: int) -> Block:
-        start = index * BLOCK_ROWS
-        stop = min(start + BLOCK_ROWS, self._picked.row_count)
+        start = index * self._step
+        stop = min(start + self._step, self._picked.row_count)
         codes = self._codes[index]
         chosen = None if self._chosen is None else self._chosen[index]
         rows = stop - start if chosen is None else int(np.count_nonzero(chosen))

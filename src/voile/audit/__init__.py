@@ -1,0 +1,1 @@
+"""Attacks on released models, and how far they get beside what the promise allows."""

@@ -1,0 +1,75 @@
+"""Rows to explain as readable text: what was given, and how it was read where that differs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from voile.explain.wording import short
+from voile.models.ebm.model import MISSING, OTHER
+from voile.privacy.public_rows import encode_public
+from voile.schema import Category, Schema
+
+UNREADABLE = "(unreadable)"
+"""Stands for a given value that is neither a number, text, time nor missing."""
+
+Texts = tuple[tuple[str, ...], ...]
+
+
+def tell_rows(
+    schema: Schema, X: object, columns: Mapping[str, NDArray[Any]]
+) -> tuple[Texts, Texts]:
+    """Rows as given, and how values were read where that differs, each (rows, columns).
+
+    Parameters
+    ----------
+    schema : Schema
+        Complete; the texts follow the order of its columns.
+    X : data frame, array, mapping or list of rows
+        The rows as the caller gave them.
+    columns : mapping of str to ndarray of shape (rows,)
+        The same rows as `voile.privacy.public_rows.encode_public` gave them.
+    """
+    # Without levels, the encoding leaves values as they are: numbers, text and times.
+    plain = encode_public(X, Schema(dict.fromkeys(schema, Category())))
+    told = []
+    for name, column in schema.items():
+        pairs = zip(plain[name], columns[name], strict=True)
+        if isinstance(column, Category):
+            labels = (*map(str, column.levels or ()), OTHER, MISSING)
+            told.append([_tell_level(value, int(code), labels) for value, code in pairs])
+        else:
+            told.append([_tell_number(value, float(code)) for value, code in pairs])
+    given = tuple(tuple(one[0] for one in row) for row in zip(*told, strict=True))
+    read_as = tuple(tuple(one[1] for one in row) for row in zip(*told, strict=True))
+    return given, read_as
+
+
+def _tell_number(value: Any, code: float) -> tuple[str, str]:
+    """A value of a number as given, and how it was read if not so."""
+    missing = bool(np.isnan(code))
+    if value is None:
+        return (MISSING, "") if missing else (short(code, digits=10, grouped=False), "")
+    if isinstance(value, str):
+        text = value
+        try:
+            value = float(value)
+        except ValueError:  # a date (read as seconds), or nothing that can be read
+            return text, MISSING if missing else ""
+    else:
+        text = short(value, digits=10, grouped=False)
+    if missing:
+        return (text, "") if value != value else (text, MISSING)
+    return text, "" if value == code else short(code, digits=10, grouped=False)
+
+
+def _tell_level(value: Any, code: int, labels: tuple[str, ...]) -> tuple[str, str]:
+    """A value of a category as given, and how it was read if not so."""
+    label = labels[min(code, len(labels) - 1)]
+    if label == MISSING or code < len(labels) - 2:
+        return label, ""
+    text = UNREADABLE if value is None else str(value)
+    return text, OTHER

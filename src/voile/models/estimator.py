@@ -1,0 +1,169 @@
+"""What every private estimator shares: manners of scikit-learn, ledger and explanations."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any, Protocol, Self, TypeGuard
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import DataConversionWarning
+from sklearn.utils.validation import check_is_fitted
+
+from voile.errors import DataError, SettingError
+from voile.explaining import explain_global, explain_local
+from voile.privacy.budget import Budget
+from voile.privacy.ledger import Ledger
+from voile.privacy.public_rows import encode_public
+from voile.privacy.receipt import Receipt
+from voile.privacy.vault import PrivateTable, protect
+from voile.schema import Category, Number, Schema
+
+_COLUMN_VECTOR = "A column-vector y was passed when a 1d array was expected: give y.ravel()."
+
+
+class TrainedModel(Protocol):
+    """What a frozen model has, whatever its kind."""
+
+    @property
+    def schema(self) -> Schema:
+        """Complete: with everything that was found privately."""
+
+    @property
+    def receipt(self) -> Receipt:
+        """The privacy guarantee."""
+
+
+def is_array(X: object) -> TypeGuard[NDArray[Any]]:
+    """Whether X has a shape but no names, so that columns are told apart by place alone."""
+    return not hasattr(X, "columns") and hasattr(X, "shape")
+
+
+def check_two_dimensions(X: object) -> None:
+    """Refuse a single column or row that is not a table."""
+    if is_array(X) and len(X.shape) < 2:
+        raise DataError(
+            "Expected a 2D array of shape (rows, columns), got one of fewer dimensions. Reshape "
+            "your data: array.reshape(-1, 1) for one column, array.reshape(1, -1) for one row."
+        )
+
+
+class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
+    """Fitting on private rows, reading public ones, receipt and explanations.
+
+    Subclasses set ``epsilon``, ``delta``, ``schema`` and ``ledger`` in ``__init__``, and ``model_``
+    in ``fit``.
+    """
+
+    epsilon: float
+    delta: float
+    schema: Schema | None
+    ledger: Ledger | None
+
+    def _protect(
+        self, X: object, y: object, target: Number | Category, **weighing: Any
+    ) -> tuple[PrivateTable, Budget, Ledger]:
+        """Check what was given, and put the rows into the vault; nothing is spent yet."""
+        if y is None:
+            raise DataError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None: give "
+                "the target values, or the name of the target column."
+            )
+        check_two_dimensions(X)
+        if getattr(y, "shape", ())[1:] == (1,):
+            warnings.warn(_COLUMN_VECTOR, DataConversionWarning, stacklevel=4)
+        schema = self.schema
+        known = None if schema is None else schema.target
+        if known is not None and type(known) is not type(target):
+            raise SettingError(
+                f"{type(self).__name__} needs a target that is a {type(target).__name__}. Got "
+                f"{known!r} instead: use the other estimator, or correct the schema."
+            )
+        table = protect(X, y, schema=schema, target=known or target, **weighing)
+        budget = Budget(self.epsilon, self.delta)
+        return table, budget, Ledger(budget) if self.ledger is None else self.ledger
+
+    def _describe(self, X: object = None) -> None:
+        """Set what scikit-learn expects of a fitted estimator."""
+        self.n_features_in_ = X.shape[1] if is_array(X) else len(self.model_.schema)
+        # Where columns are told apart by place alone, another number of them is a mistake.
+        by_place = is_array(X) or (isinstance(X, list) and self.schema is None)
+        self._width = self.n_features_in_ if by_place else None
+        names = getattr(X, "columns", None)
+        if names is not None and all(isinstance(name, str) for name in names):
+            self.feature_names_in_ = np.array(list(self.model_.schema), dtype=object)
+
+    def _describe_like(self, other: Self) -> None:
+        """Take over how the rows of another estimator's fit looked."""
+        self._describe()
+        self._width, self.n_features_in_ = other._width, other.n_features_in_
+        if hasattr(other, "feature_names_in_"):
+            self.feature_names_in_ = other.feature_names_in_
+
+    def _set_classes(self, classes: tuple[object, ...]) -> None:
+        # numpy would turn ['no', 1] into text, and a prediction must be the class as it was given.
+        mixed = len({type(one) for one in classes}) > 1
+        self.classes_ = np.array(classes, dtype=object if mixed else None)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
+        tags.input_tags.categorical = True
+        return tags
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "model_")
+
+    def _encode(self, X: object) -> dict[str, Any]:
+        """Public rows as encoded columns; refuses another number of columns than the fit had."""
+        check_is_fitted(self)
+        check_two_dimensions(X)
+        if is_array(X) and self._width not in (None, X.shape[1]):
+            raise DataError(
+                f"X has {X.shape[1]} features, but {type(self).__name__} is expecting "
+                f"{self._width} features as input: give the columns of the fit."
+            )
+        return encode_public(X, self.model_.schema)
+
+    @property
+    def receipt_(self) -> Receipt:
+        """The privacy guarantee, and every look at the rows behind it."""
+        check_is_fitted(self)
+        receipt: Receipt = self.model_.receipt
+        return receipt
+
+    def explain_global(self) -> Any:
+        """Explain the whole model, from released values alone (costs nothing).
+
+        Returns
+        -------
+        Explanation
+            A record that prints itself, draws itself in a notebook, and gives JSON.
+        """
+        check_is_fitted(self)
+        return explain_global(self.model_)
+
+    def explain_local(self, X: object) -> Any:
+        """Explain the answers for rows that the caller holds (costs nothing).
+
+        Parameters
+        ----------
+        X : table of shape (rows, columns)
+
+        Returns
+        -------
+        Explanation
+        """
+        check_is_fitted(self)
+        return explain_local(self.model_, X)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the model as JSON; `voile.load` reads it back."""
+        check_is_fitted(self)
+        return self._write(path)
+
+    def _write(self, path: str | Path) -> Path:
+        raise NotImplementedError

@@ -1,0 +1,1 @@
+"""Learning vector quantization: private prototypes."""

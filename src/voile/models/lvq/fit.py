@@ -1,0 +1,232 @@
+"""One fit from budget to frozen model: what is paid when, and which mechanism does what."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+from voile.errors import SchemaError, SettingError
+from voile.models.lvq import aggregation, gaussian, plain, sgd
+from voile.models.lvq.features import Features
+from voile.models.lvq.files import frozen_labels
+from voile.models.lvq.gaussian import Course, Start, Trained
+from voile.models.lvq.model import PrototypeModel
+from voile.models.lvq.queries import Moments
+from voile.models.lvq.settings import Settings, check, labels_of
+from voile.models.lvq.space import Space
+from voile.models.progress import progress_bar
+from voile.privacy.budget import Budget, Relation
+from voile.privacy.calibrate import calibrate, gaussian_share
+from voile.privacy.discovery import complete, discovery_shape
+from voile.privacy.events import Event, Gaussian, Plan, Step, Unprotected
+from voile.privacy.grant import Grant, charge, reserve
+from voile.privacy.ledger import Ledger
+from voile.privacy.mechanisms import gaussian_sum
+from voile.privacy.receipt import Receipt, write_receipt
+from voile.privacy.vault import PrivateTable
+from voile.schema import Category, Schema
+
+Floats = NDArray[np.float64]
+
+_DISCOVERY = 0.15
+_CENTRE = 0.03
+"""Shares of mu^2 for what the schema lacks, and for centre, radius and row count."""
+
+CENTRE_LOOK = "centre and radius"
+_REST = "prototypes"
+
+
+def fit_model(
+    table: PrivateTable, budget: Budget, ledger: Ledger, settings: Settings, what: str
+) -> PrototypeModel:
+    """Pay, carry out, and freeze what came out.
+
+    Raises
+    ------
+    BudgetExceeded
+        If the plan does not fit the ledger; nothing was spent.
+    """
+    # How many features there are is public when all levels are, whatever the bounds.
+    levels = [one.levels for one in table.schema.values() if isinstance(one, Category)]
+    listed = all(one is not None for one in levels)
+    check(table.schema, settings, len(Features(table.schema)) if listed else None)
+    if settings.mechanism != "gaussian" and table.rows_per_unit > 1 and not budget.unlimited:
+        raise SettingError(
+            "Rows are sampled or dealt one by one, which proves nothing for units of several rows: "
+            "use Unit(..., rows=1), or mechanism='gaussian'."
+        )
+    # Blocks of rows are worked on side by side; threads inside each would be in each other's way.
+    with threadpool_limits(1, user_api="blas"):
+        if settings.mechanism == "gaussian":
+            return _adaptive(table, budget, ledger, settings, what)
+        return _fixed(table, budget, ledger, settings, what)
+
+
+def first_steps(schema: Schema, delta: float) -> list[Step]:
+    """What every mechanism looks at first, with its share of mu^2."""
+    steps = list(discovery_shape(schema, _DISCOVERY, delta))
+    left = 1.0 - (_DISCOVERY if steps else 0.0)
+    return [*steps, gaussian_share(CENTRE_LOOK, left * _CENTRE)]
+
+
+def left_after_first(schema: Schema) -> float:
+    """Share of mu^2 that is left for the prototypes."""
+    return (1.0 - (0.0 if schema.known else _DISCOVERY)) * (1.0 - _CENTRE)
+
+
+def _adaptive(
+    table: PrivateTable, budget: Budget, ledger: Ledger, settings: Settings, what: str
+) -> PrototypeModel:
+    """The default: the second part of the plan is made when centre and row count are known.
+
+    All looks are Gaussian, whose adaptive composition is exact (docs/proofs/filter.md).
+    """
+    schema = table.schema
+    first = first_steps(schema, budget.delta)
+    shape = Plan((*first, gaussian_share(_REST, left_after_first(schema))))
+    bound = calibrate(budget, shape, ledger.relation)
+    with ledger.admit(bound, what) as admission:
+        opening = charge(table, admission, Plan(bound.steps[:-1]))
+        table = complete(table, opening)
+        start = look_around(table, opening, _strength(table, bound, ledger.relation))
+        course = gaussian.plan_course(start, settings)
+        polished = budget.unlimited and settings.kind != "lvq1" and course.steps > 0
+        steps = [_looks(label, course, bound[_REST]) for label in course.counts]
+        steps += plain.polish_shape() if polished else ()
+        grant = charge(table, admission, Plan(tuple(steps)))
+        with progress_bar("training", course.steps) as progress:
+            trained = gaussian.train(table, grant, start, course, settings, progress)
+        if polished:
+            trained = plain.polish(table, grant, trained)
+    receipt = write_receipt(opening, budget, grant)
+    return freeze(table.schema, settings, start, trained, receipt)
+
+
+def _looks(label: str, course: Course, rest: Event) -> Step:
+    """A step of the second part, with its share of what was left for it."""
+    count = course.counts[label]
+    if not isinstance(rest, Gaussian):
+        return Step(label, Unprotected(count))
+    # A little more noise than the share says, so that rounding never exceeds the whole.
+    scale = rest.noise_multiplier * (1.0 + 1e-10)
+    return Step(label, Gaussian(count, scale * math.sqrt(count / course.shares[label])))
+
+
+def _fixed(
+    table: PrivateTable, budget: Budget, ledger: Ledger, settings: Settings, what: str
+) -> PrototypeModel:
+    """The published ways, whose accounting needs the whole plan in advance."""
+    schema, by_steps = table.schema, settings.mechanism == "sgd"
+    first, left = first_steps(schema, budget.delta), left_after_first(schema)
+    later = sgd.shape(settings, left) if by_steps else aggregation.shape(settings, left, budget)
+    plan = calibrate(budget, Plan((*first, *later)), ledger.relation)
+    groups = 0
+    if not by_steps:
+        if not schema.known:
+            raise SchemaError(
+                f"mechanism={settings.mechanism!r} needs a complete schema, because what it costs "
+                "depends on the number of features: give bounds, levels and classes."
+            )
+        size = len(Features(schema)) * len(labels_of(settings, schema, 1))
+        groups = aggregation.check_groups(settings, plan, size)
+    grant = reserve(table, ledger, plan, what)
+    table = complete(table, grant)
+    start = look_around(table, grant, _strength(table, plan, ledger.relation))
+    with progress_bar("training", sgd.step_count(settings) if by_steps else 1) as progress:
+        if by_steps:
+            trained = sgd.train(table, grant, start, settings, progress)
+        else:
+            trained = aggregation.train(table, grant, start, settings, groups)
+    return freeze(table.schema, settings, start, trained, write_receipt(grant, budget))
+
+
+def look_around(table: PrivateTable, grant: Grant, strength: float) -> Start:
+    """Release centre, radius and number of rows, and make the space of them."""
+    classes = _class_count(table.schema)
+    query = Moments(table.schema)
+    d = query.size - 2
+    if d == 0:
+        raise SchemaError(
+            "Private discovery found no level of any column, so there is nothing to learn from: "
+            "list the levels in the schema, or give a larger epsilon."
+        )
+    release = gaussian_sum(table, query, grant.take(CENTRE_LOOK))
+    error = release.standard_error
+    rows = max(float(release.values[-1]), 10.0)
+    centre = release.values[:d] * math.sqrt(d) / rows
+    # Drawn to the middle of the ranges as far as its noise says.
+    doubt = d * (error * math.sqrt(d) / rows) ** 2 / max(float(centre @ centre), 1e-12)
+    centre = np.clip(centre * max(0.0, 1.0 - doubt), -1.0, 1.0)
+    square = float(np.clip(release.values[d] * d / rows, 1e-6 * d, d))
+    # No smaller than its own noise: a radius of nearly nothing would cut every row.
+    doubt = min(error * d / rows, float(d))
+    radius = math.sqrt(max(square - float(centre @ centre), 1e-3 * square, doubt))
+    assert classes >= 2
+    centre_error = error * math.sqrt(d) / rows
+    radius_error = error * d / rows / (2.0 * radius**2)
+    space = Space(table.schema, centre, radius)
+    return Start(rows, space, strength, centre_error, radius_error)
+
+
+def _class_count(schema: Schema) -> int:
+    target = schema.target
+    count = len(target.levels or ()) if isinstance(target, Category) else 0
+    if count < 2:
+        raise SchemaError(
+            f"Private discovery found {count} class(es) of the target, and two are needed: list "
+            "the classes in the schema (target=Category([...])), or give a larger epsilon."
+        )
+    return count
+
+
+def _strength(table: PrivateTable, plan: Plan, relation: Relation) -> float:
+    """1 / noise on a sum of vectors of norm 1, if the whole budget went into it."""
+    total = math.fsum(
+        event.count / event.noise_multiplier**2
+        for event in plan.events
+        if isinstance(event, Gaussian)
+    )
+    sides = 1.0 if relation is Relation.ADD_REMOVE else 2.0
+    return math.sqrt(total) / (sides * table.weight_per_unit) if total > 0 else math.inf
+
+
+def freeze(
+    schema: Schema, settings: Settings, start: Start, trained: Trained, receipt: Receipt
+) -> PrototypeModel:
+    """Return to the features' own coordinates, and make the record."""
+    space, centre = trained.space, start.space.centre
+    back = space.back
+    moved = trained.prototypes @ back.T
+    # Noise is the same in all directions of the space; omega turns it into the features' own.
+    widths = (back**2).sum(axis=1)
+    with np.errstate(invalid="ignore"):
+        doubts = np.nan_to_num(trained.count_errors / trained.counts)[trained.labels]
+    relative = start.radius_error**2 + doubts**2
+    # Where rows are cut to the ball, centre and radius move what comes out: an upper estimate.
+    variance = trained.variance[:, None] * widths + start.centre_error**2
+    variance = variance + relative[:, None] * moved**2
+    exact = not math.isfinite(receipt.epsilon)
+    errors = np.sqrt(variance) * (0.0 if exact else 1.0)
+    return PrototypeModel(
+        settings.kind,
+        settings.mechanism,
+        schema,
+        _frozen(centre + moved),
+        _frozen(errors),
+        frozen_labels(trained.labels),
+        _frozen(centre + trained.means @ back.T),
+        _frozen(np.maximum(trained.counts, 0.0)),
+        _frozen(space.matrix),
+        _frozen(centre),
+        receipt,
+        settings.image_shape,
+    )
+
+
+def _frozen(values: Floats) -> Floats:
+    result = np.array(values, dtype=np.float64)
+    result.setflags(write=False)
+    return result

@@ -1,0 +1,79 @@
+"""A metric from one released matrix of products: post-processing, so stable under noise.
+
+Directions in which the rows of a class scatter most count least (the whitening of linear
+discriminant analysis); a ridge at the edge of the noise's own spectrum keeps noise from posing as
+a direction without scatter.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+_RIDGE, _FLOOR = 0.5, 1e-4
+
+
+@dataclass(frozen=True, eq=False)
+class Scatter:
+    """Scatter of the points within their classes.
+
+    Attributes
+    ----------
+    values : ndarray of shape (size,)
+        Eigenvalues, at least 0.
+    vectors : ndarray of shape (size, size)
+        In columns.
+    edge : float
+        Largest eigenvalue that noise alone would make.
+    """
+
+    values: Floats
+    vectors: Floats
+    edge: float
+
+    def draw(self, draws: Floats) -> Floats:
+        """Turn standard normal draws of shape (count, size) into ones with this scatter.
+
+        Only along directions that stand clear of the noise.
+        """
+        deviations = np.sqrt(np.where(self.values > self.edge, self.values, 0.0))
+        return np.asarray((draws * deviations) @ self.vectors.T)
+
+
+def within_scatter(
+    products: Floats, sums: Floats, counts: Floats, rows: float, error: float
+) -> Scatter:
+    """Scatter within classes from released sums.
+
+    Parameters
+    ----------
+    products : ndarray of shape (size, size)
+        Sum of z z' over all rows, symmetric.
+    sums : ndarray of shape (classes, size)
+    counts : ndarray of shape (classes,)
+        Positive.
+    rows : float
+    error : float
+        Standard deviation of the noise on a class sum; on a product it is 2 x that (its weight is
+        a half), and off the diagonal less by sqrt 2.
+    """
+    size = len(products)
+    between = (sums.T / counts) @ sums
+    # The noise of the sums makes their products too large; its expectation is known.
+    scatter = (products - between) / rows + np.eye(size) * (error**2 / counts).sum() / rows
+    values, vectors = np.linalg.eigh(scatter)
+    edge = 2.0 * error * np.sqrt(2.0 * size) / rows
+    return Scatter(np.maximum(values, 0.0), vectors, float(edge))
+
+
+def learn_metric(scatter: Scatter, means: Floats) -> tuple[Floats, float]:
+    """Omega of shape (size, size), of norm 1, and the mean square length of points under it."""
+    gains = (scatter.values + _RIDGE * scatter.edge + _FLOOR) ** -0.5
+    gains = gains / gains.max()
+    omega = (scatter.vectors * gains) @ scatter.vectors.T
+    guess = float((gains**2 * scatter.values).sum() + ((means @ omega) ** 2).sum(axis=1).mean())
+    return np.asarray(omega), max(guess, 1e-6)

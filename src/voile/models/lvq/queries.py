@@ -1,0 +1,392 @@
+"""What the training of prototypes asks of the rows: sums, each with its bound.
+
+Every bound is enforced where the sum is made, from the very numbers that are added, in exact
+arithmetic (`space.py`). Proofs: docs/proofs/lvq.md.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from voile.errors import SettingError
+from voile.models.lvq.features import Features
+from voile.models.lvq.space import BITS, ONE, Space, chunks, exact_product
+from voile.privacy.queries import Block, Query
+from voile.schema import Schema
+
+Floats = NDArray[np.float64]
+Rule = Literal["lvq1", "glvq"]
+
+COUNT_WEIGHT = 0.25
+"""Weight of a count beside sums of points of length 1; a power of two keeps sums whole."""
+
+SCATTER_WEIGHT = 0.5
+"""The same for products of coordinates."""
+
+_PULL_BITS = 17
+"""Pulls of rows are multiples of 2^-17, if the grid of the noise is that fine."""
+
+LARGEST_PULL = 8.0
+"""A row at a prototype's very place would pull without bound; this keeps sums below 2^53."""
+
+
+@dataclass(frozen=True, eq=False)
+class Moments(Query):
+    """Sums of (x / sqrt d, |x|^2 / d, 1): each of the three parts has norm at most 1.
+
+    Parameters
+    ----------
+    schema : Schema
+        Complete.
+    """
+
+    schema: Schema
+
+    bound = math.sqrt(3.0)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """All features."""
+        return tuple(self.schema)
+
+    @property
+    def size(self) -> int:
+        """Features, and two."""
+        return len(Features(self.schema)) + 2
+
+    def shares(self, block: Block) -> Floats:
+        """Shape (rows, features + 2); a missing number counts as the middle of its range."""
+        features = Features(self.schema)
+        columns = {name: block[name] for name in self.schema}
+        points = np.nan_to_num(features.encode(columns, block.rows).astype(np.float64))
+        d = max(len(features), 1)
+        squares = np.einsum("ij,ij->i", points, points) / d
+        return np.column_stack([points / math.sqrt(d), squares, np.ones(block.rows)])
+
+
+class WholeQuery(Query):
+    """A sum of whole numbers, added up by matrix products of doubles."""
+
+    layout: Space
+    columns = ()
+    fineness = 8
+
+    def shares(self, block: Block) -> Floats:
+        """One row at a time, for tests and small blocks."""
+        unit = 2.0**-40
+        rows = [self.total(block.part(i, i + 1), unit) * unit for i in range(block.rows)]
+        return np.asarray(rows, dtype=np.float64).reshape(block.rows, self.size)
+
+    @abstractmethod
+    def total(self, block: Block, grid: float) -> NDArray[np.int64]:
+        """Sum of the shares, in whole units of ``grid``."""
+
+
+def whole(values: Floats) -> NDArray[np.int64]:
+    """Whole numbers below 2^53 as integers."""
+    return values.astype(np.int64)
+
+
+def in_units(sums: NDArray[np.int64], bits: int, grid: float) -> NDArray[np.int64]:
+    """Whole numbers of 2^-bits in units of a grid that divides them; nothing if it does not."""
+    shift = exponent(grid) - bits
+    return sums << shift if 0 <= shift < 64 else np.zeros_like(sums)
+
+
+def exponent(grid: float) -> int:
+    """The e of a grid 2^-e."""
+    return 1 - math.frexp(grid)[1]
+
+
+@dataclass(frozen=True, eq=False)
+class ClassSums(WholeQuery):
+    """Per class the sum of its points and its rows; if asked, all products of coordinates.
+
+    A row adds its point z (|z| <= 1) and COUNT_WEIGHT to its class, and SCATTER_WEIGHT z z' (whose
+    entries have norm |z|^2 <= 1) to the scatter.
+
+    Parameters
+    ----------
+    layout : Space
+    scatter : bool
+    """
+
+    layout: Space
+    scatter: bool
+
+    @property
+    def size(self) -> int:
+        """Class sums, counts, products."""
+        d, m = self.layout.size, self.layout.class_count
+        return m * d + m + (d * d if self.scatter else 0)
+
+    @property
+    def bound(self) -> float:
+        """Norms of the three parts add in squares."""
+        return math.sqrt(1.0 + COUNT_WEIGHT**2 + (SCATTER_WEIGHT**2 if self.scatter else 0.0))
+
+    def total(self, block: Block, grid: float) -> NDArray[np.int64]:
+        """Exact: points are whole numbers of 2^-BITS, products of 2^-2BITS."""
+        d, m = self.layout.size, self.layout.class_count
+        # A coarser grid than the products' has points cut to fewer bits.
+        drop = max(0, -(-(2 * BITS + 1 - exponent(grid)) // 2)) if self.scatter else 0
+        drop = max(drop, BITS - exponent(grid), 0)
+        if drop >= BITS:
+            return np.zeros(self.size, dtype=np.int64)
+        sums, counts = np.zeros((m, d), dtype=np.int64), np.zeros(m, dtype=np.int64)
+        products = np.zeros((d, d) if self.scatter else (0, 0), dtype=np.int64)
+        for points, _, classes in chunks(block, d):
+            if drop:
+                points = np.trunc(points / 2**drop)
+            own = np.zeros((len(points), m))
+            seen = classes >= 0
+            own[seen, classes[seen]] = 1.0
+            sums += whole(own.T @ points)
+            counts += whole(own.sum(axis=0))
+            if self.scatter:
+                products += whole(points.T @ points)
+        bits = BITS - drop
+        parts = [in_units(sums.ravel(), bits, grid)]
+        # Counts in quarters: 2 bits.
+        parts.append(in_units(counts, 2, grid))
+        if self.scatter:
+            parts.append(in_units(products.ravel(), 2 * bits + 1, grid))
+        return np.concatenate(parts)
+
+    def split(self, values: Floats) -> tuple[Floats, Floats, Floats | None]:
+        """Released class sums (classes, size), counts (classes,) and scatter (size, size).
+
+        The noise of a symmetric pair is averaged: its deviation is that of one value / sqrt 2.
+        """
+        d, m = self.layout.size, self.layout.class_count
+        sums = values[: m * d].reshape(m, d)
+        counts = values[m * d : m * d + m] / COUNT_WEIGHT
+        if not self.scatter:
+            return sums, counts, None
+        products = values[m * d + m :].reshape(d, d) / SCATTER_WEIGHT
+        return sums, counts, (products + products.T) / 2
+
+
+@dataclass(frozen=True, eq=False)
+class Lengths(WholeQuery):
+    """Sum of the squared lengths of points under a matrix, each cut to ``cap``."""
+
+    layout: Space
+    matrix: Floats
+    cap: float
+
+    size = 1
+    signed = False
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.matrix).all() and 0 < self.cap < math.inf):
+            raise SettingError("The matrix and the cap must be finite.")
+
+    @property
+    def bound(self) -> float:
+        """The cap."""
+        return self.cap
+
+    def total(self, block: Block, grid: float) -> NDArray[np.int64]:
+        """Each row's length cut to whole units of ``grid``, added in integers."""
+        result = np.zeros(1, dtype=np.int64)
+        largest = self.cap * (1.0 - 1e-12) / grid
+        for points, _, classes in chunks(block, self.layout.size):
+            moved = exact_product(points / ONE, self.matrix)
+            lengths = np.einsum("ij,ij->i", moved, moved) / grid
+            most = min(largest, 2.0**62)
+            # Also for what is not a number: as an integer it would be the smallest there is.
+            lengths = np.where(lengths < most, lengths, most)
+            lengths = np.where(classes >= 0, lengths, 0.0)
+            result += lengths.astype(np.int64).sum()
+        return result
+
+
+@dataclass(frozen=True, eq=False)
+class ClusterSums(WholeQuery):
+    """Per prototype the sum of the points of its class that are nearest to it, and their number.
+
+    Parameters
+    ----------
+    layout : Space
+    prototypes : ndarray of shape (prototypes, size)
+    labels : ndarray of shape (prototypes,)
+        Class numbers.
+    """
+
+    layout: Space
+    prototypes: Floats
+    labels: NDArray[np.int64]
+
+    bound = math.sqrt(1.0 + COUNT_WEIGHT**2)
+
+    @property
+    def size(self) -> int:
+        """A point and a count per prototype."""
+        return len(self.labels) * (self.layout.size + 1)
+
+    def total(self, block: Block, grid: float) -> NDArray[np.int64]:
+        """Exact: points are whole numbers of 2^-BITS."""
+        d, count = self.layout.size, len(self.labels)
+        placed = self.layout.whole(self.prototypes)
+        drop = max(BITS - exponent(grid), 0)
+        if drop >= BITS:
+            return np.zeros(self.size, dtype=np.int64)
+        sums, counts = np.zeros((count, d), dtype=np.int64), np.zeros(count, dtype=np.int64)
+        for points, squares, classes in chunks(block, d):
+            far = distances(points, squares, placed)
+            far[self.labels[None] != classes[:, None]] = np.inf
+            nearest = far.argmin(axis=1)
+            seen = np.isfinite(far[np.arange(len(far)), nearest])
+            own = np.zeros((len(points), count))
+            own[seen, nearest[seen]] = 1.0
+            if drop:
+                points = np.trunc(points / 2**drop)
+            sums += whole(own.T @ points)
+            counts += whole(own.sum(axis=0))
+        first = in_units(sums, BITS - drop, grid)
+        second = in_units(counts, 2, grid)
+        return np.column_stack([first, second]).ravel()
+
+    def split(self, values: Floats) -> tuple[Floats, Floats]:
+        """Released sums (prototypes, size) and counts (prototypes,)."""
+        table = values.reshape(len(self.labels), -1)
+        return table[:, :-1], table[:, -1] / COUNT_WEIGHT
+
+
+@dataclass(frozen=True, eq=False)
+class Pulls(WholeQuery):
+    """Sum of the gradients of a margin loss by the prototypes, each row's cut to norm ``clip``.
+
+    A row adds a (w - z) at the nearest prototype w of its class and b (w - z) at the nearest other
+    one ("glvq"), or at the winner alone ("lvq1"); norm^2 = a^2 d+ + b^2 d-, with exact distances.
+
+    Parameters
+    ----------
+    layout : Space
+    prototypes : ndarray of shape (prototypes, size)
+    labels : ndarray of shape (prototypes,)
+    rule : {"glvq", "lvq1"}
+    slope : float
+        Of the softplus of the relative distance ("glvq").
+    clip : float
+    weight : float
+        Multiplies gradients before they are cut.
+    lot : tuple of int, optional
+        (k, n): every n-th row of a block only, beginning with the k-th (plain SGD).
+    """
+
+    layout: Space
+    prototypes: Floats
+    labels: NDArray[np.int64]
+    rule: Rule
+    slope: float
+    clip: float
+    weight: float = 1.0
+    lot: tuple[int, int] | None = None
+
+    @property
+    def size(self) -> int:
+        """A vector per prototype."""
+        return len(self.labels) * self.layout.size
+
+    @property
+    def bounded(self) -> bool:
+        """Lots go by the place of a row, which others before it change: for plain SGD alone."""
+        return self.lot is None
+
+    @property
+    def bound(self) -> float:
+        """Norm of a row's gradient."""
+        return self.clip
+
+    def __post_init__(self) -> None:
+        positive = (self.clip, self.slope, self.weight)
+        if not (self.clip <= LARGEST_PULL and all(0 < one < 1e6 for one in positive)):
+            raise SettingError("The clip and slope of a step must be positive and not huge.")
+
+    def total(self, block: Block, grid: float) -> NDArray[np.int64]:
+        """Exact: pulls are whole numbers of 2^-bits, points of 2^-BITS."""
+        d, count = self.layout.size, len(self.labels)
+        bits = min(_PULL_BITS, exponent(grid) - BITS)
+        if bits < 1:
+            return np.zeros(self.size, dtype=np.int64)
+        placed = self.layout.whole(self.prototypes)
+        sums, pulls = np.zeros((count, d), dtype=np.int64), np.zeros(count, dtype=np.int64)
+        if self.lot is not None:
+            block = block.where(np.arange(block.rows) % self.lot[1] == self.lot[0])
+        for points, squares, classes in chunks(block, d):
+            far = distances(points, squares, placed)
+            own = self._coefficients(far, classes, 2.0**bits)
+            sums += whole(own.T @ points)
+            pulls += whole(own.sum(axis=0))
+        return in_units((pulls[:, None] * whole(placed) - sums).ravel(), bits + BITS, grid)
+
+    def _coefficients(self, far: Floats, classes: NDArray[np.int64], unit: float) -> Floats:
+        """Whole multiples of 1 / unit per row and prototype, so short that the norm is kept."""
+        rows = np.arange(len(far))
+        plus, minus, a, b, used = margin_pulls(far, self.labels, classes, self.slope)
+        near, other = far[rows, plus], far[rows, minus]
+        if self.rule == "lvq1":
+            won = near <= other
+            a, b = np.where(won, 1.0, 0.0), np.where(won, 0.0, -1.0)
+        a, b = self.weight * a, self.weight * b
+        norm = np.sqrt(a**2 * near + b**2 * other)
+        # The margin is far above the rounding of the norm; distances themselves are exact.
+        scale = np.minimum(1.0, self.clip * (1.0 - 1e-12) / np.maximum(norm, 1e-300))
+        scale = np.where(used, scale, 0.0) * unit
+        limit = LARGEST_PULL * unit
+        result = np.zeros_like(far)
+        result[rows, minus] = np.trunc(np.clip(b * scale, -limit, limit))
+        result[rows, plus] = np.trunc(np.clip(a * scale, -limit, limit))
+        return result
+
+
+def margin_pulls(
+    far: Floats, labels: NDArray[np.int64], classes: NDArray[np.int64], slope: float
+) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats, Floats, NDArray[np.bool_]]:
+    """Nearest right and wrong prototype of each row, and how the softplus loss pulls them.
+
+    Parameters
+    ----------
+    far : ndarray of shape (rows, prototypes)
+        Squared distances d.
+    labels, classes : ndarray of shape (prototypes,) and (rows,)
+    slope : float
+
+    Returns
+    -------
+    plus, minus : ndarray of shape (rows,)
+        Numbers of the prototypes.
+    a, b : ndarray of shape (rows,)
+        Twice the derivative of softplus(slope (d+ - d-) / (d+ + d-)) by d+ and by d-.
+    used : ndarray of shape (rows,)
+        Whether the row has a class with a prototype, and there is another one.
+    """
+    rows = np.arange(len(far))
+    own = labels[None] == classes[:, None]
+    right, wrong = np.where(own, far, np.inf), np.where(own, np.inf, far)
+    plus, minus = right.argmin(axis=1), wrong.argmin(axis=1)
+    near, other = right[rows, plus], wrong[rows, minus]
+    used = (classes >= 0) & np.isfinite(near) & np.isfinite(other)
+    near, other = np.where(used, near, 1.0), np.where(used, other, 1.0)
+    total = np.maximum(near + other, 1e-9)
+    margin = np.clip(slope * (near - other) / total, -60.0, 60.0)
+    push = slope / (1.0 + np.exp(-margin)) * 4.0 / total**2
+    return plus, minus, push * other, -push * near, used
+
+
+def distances(points: Floats, squares: Floats, prototypes: Floats) -> Floats:
+    """Squared distances of whole points to whole prototypes, as numbers; exact but for the scale.
+
+    Shape (rows, prototypes). All partial sums are whole numbers below 2^53.
+    """
+    own = np.einsum("ij,ij->i", prototypes, prototypes)
+    far = squares[:, None] - 2.0 * (points @ prototypes.T) + own
+    return np.asarray(far / float(ONE) ** 2)

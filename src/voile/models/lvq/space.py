@@ -1,0 +1,167 @@
+"""The space in which prototypes are trained: points around a released centre, in whole numbers.
+
+Coordinates are cut to multiples of 2^-14. Products and sums of such numbers are whole numbers far
+below 2^53, so matrix products in doubles give them exactly, in any order and on any number of
+threads: distances and sums are those of the proof (docs/proofs/lvq.md), at the speed of BLAS.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from voile.errors import SettingError
+from voile.models.lvq.features import Features
+from voile.privacy.queries import TARGET, Block
+from voile.schema import Category, Schema
+
+Floats = NDArray[np.float64]
+
+BITS = 14
+"""Coordinates are multiples of 2^-BITS."""
+
+ONE = 2**BITS
+
+CHUNK_NUMBERS = 400_000
+"""Coordinates that are worked on at once, so that they stay in the processor's cache."""
+
+MOST_ROWS = 65_536
+"""Rows that are summed in doubles before the sum is taken into integers: no more than exact."""
+
+_MOST_COLUMNS = 2_048
+
+POINTS, SQUARES, CLASSES = "lvq points", "lvq squares", "lvq classes"
+
+
+@dataclass(frozen=True, eq=False)
+class Space:
+    """z = omega (x - centre) / radius, cut to the unit ball; x are the features in [-1, 1].
+
+    Attributes
+    ----------
+    schema : Schema
+        Complete, with the classes as its target.
+    centre : ndarray of shape (features,)
+        Released.
+    radius : float
+        Released.
+    omega : ndarray of shape (features, features), or None
+        Released, invertible; None: the identity.
+    """
+
+    schema: Schema
+    centre: Floats
+    radius: float
+    omega: Floats | None = None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns that `prepare` reads."""
+        return (*self.schema, TARGET)
+
+    @property
+    def size(self) -> int:
+        """Coordinates of a point."""
+        return len(self.centre) if self.omega is None else len(self.omega)
+
+    @property
+    def class_count(self) -> int:
+        """Classes of the target."""
+        target = self.schema.target
+        assert isinstance(target, Category)
+        return len(target.levels or ())
+
+    @property
+    def matrix(self) -> Floats:
+        """What a difference of features is multiplied by, shape (directions, features)."""
+        whole = np.eye(len(self.centre)) if self.omega is None else self.omega
+        return np.asarray(whole / self.radius)
+
+    @property
+    def back(self) -> Floats:
+        """What a point is multiplied by to be a difference of features, (features, directions)."""
+        if self.omega is None:
+            return np.eye(len(self.centre)) * self.radius
+        return np.asarray(np.linalg.inv(self.omega) * self.radius)
+
+    def prepare(self, block: Block) -> None:
+        """Keep each row's point (two bytes per coordinate) and class in the vault."""
+        features = Features(self.schema)
+        points = np.empty((block.rows, self.size), dtype=np.int16)
+        squares = np.empty(block.rows)
+        columns = {name: block[name] for name in self.schema}
+        step = max(CHUNK_NUMBERS // max(self.size, 1), 1)
+        for start in range(0, block.rows, step):
+            part = slice(start, start + step)
+            some = {name: values[part] for name, values in columns.items()}
+            count = min(start + step, block.rows) - start
+            placed = self.place(features.encode(some, count))
+            points[part] = placed
+            # Whole numbers below 2^53, so exact; kept, because every step needs them.
+            squares[part] = np.einsum("ij,ij->i", placed, placed, dtype=np.float64)
+        block.kept[POINTS] = points
+        block.kept[SQUARES] = squares
+        codes = block[TARGET]
+        block.kept[CLASSES] = np.where(codes < self.class_count, codes, -1).astype(np.int32)
+
+    def place(self, features: NDArray[np.float32]) -> NDArray[np.int16]:
+        """Points of rows of features, whole numbers of 2^-BITS; a missing number is at the centre.
+
+        No point is longer than 1.
+        """
+        moved = (features - self.centre) / self.radius
+        moved = np.where(np.isnan(moved), 0.0, moved)
+        if self.omega is not None:
+            moved = exact_product(moved, self.omega)
+        norms = np.linalg.norm(moved, axis=1)
+        # Cutting towards zero below shortens further; the margin covers the norm's own rounding.
+        moved *= (ONE * (1.0 - 1e-9) / np.maximum(norms, 1.0))[:, None]
+        return np.asarray(moved.astype(np.int16))
+
+    def whole(self, points: Floats) -> Floats:
+        """Public points as whole numbers of 2^-BITS, in doubles."""
+        # Larger ones would let sums leave the range in which doubles are exact.
+        if not np.isfinite(points).all() or np.abs(points).max(initial=0.0) > 1.0 + 1e-9:
+            raise SettingError("Coordinates of prototypes must be finite and within [-1, 1].")
+        return np.asarray(np.round(np.clip(points, -1.0, 1.0) * ONE))
+
+
+def exact_product(rows: Floats, matrix: Floats) -> Floats:
+    """``rows @ matrix.T``, the same for a row in any company, order and number of threads.
+
+    BLAS rounds a row otherwise when there are more or fewer beside it, and one row more must not
+    move the others. Both factors are cut to so few bits that all partial sums are whole numbers
+    below 2^53: rows to 22 below their largest coordinate, the matrix to 20, at most 2,048 columns.
+    """
+    if rows.shape[1] > _MOST_COLUMNS:
+        raise SettingError(f"A metric is for at most {_MOST_COLUMNS} features.")
+    of_rows = np.frexp(np.abs(rows).max(axis=1, initial=0.0))[1] - 22
+    of_matrix = int(np.frexp(np.abs(matrix).max(initial=0.0))[1]) - 20
+    whole = np.trunc(np.ldexp(rows, -of_rows[:, None]))
+    product = whole @ np.trunc(np.ldexp(matrix, -of_matrix)).T
+    return np.asarray(np.ldexp(product, of_rows[:, None] + of_matrix))
+
+
+def chunks(
+    block: Block, size: int, most: int = MOST_ROWS
+) -> Iterator[tuple[Floats, Floats, NDArray[np.int64]]]:
+    """Points as doubles, their squared norms (both exact) and classes, some rows at a time.
+
+    Rows without a class, and points longer than 1 (there are none), come as zeros with class -1.
+    """
+    points, classes = block.kept[POINTS], block.kept[CLASSES]
+    if block.weights is not None:
+        raise SettingError("Prototypes are trained without weights: leave them out.")
+    step = min(max(CHUNK_NUMBERS // max(size, 1), 1), most)
+    for start in range(0, block.rows, step):
+        some = points[start : start + step].astype(np.float64)
+        squares = block.kept[SQUARES][start : start + step]
+        own = classes[start : start + step].astype(np.int64)
+        out = (squares > float(ONE) ** 2) | (own < 0)
+        if out.any():
+            squares = np.where(out, 0.0, squares)
+            some[out], own[out] = 0.0, -1
+        yield some, squares, own

@@ -1,0 +1,120 @@
+"""What a learned distance looks at: a bar per column, and the pairs of features as a map."""
+
+from __future__ import annotations
+
+import numpy as np
+import plotly.graph_objects as go
+
+from voile.explain.prototype_explanation import PrototypeExplanation
+from voile.explain.wording import percent, signed
+from voile.report.palette import INK, LOWER, RAISE, dress
+from voile.report.plot_text import plot_labels, plot_text
+
+MOST_COLUMNS, MOST_WRITTEN = 40, 10
+"""Columns with a bar; features up to which the map has numbers in it."""
+
+
+def draw_relevance(explanation: PrototypeExplanation) -> go.Figure:
+    """Draw a bar per column (the first `MOST_COLUMNS`): its part of the distance."""
+    sizes = explanation.column_relevance
+    order = np.argsort(-sizes, kind="stable")[:MOST_COLUMNS].tolist()
+    names = [explanation.columns[i] for i in order]
+    heights = list(range(len(order)))
+    figure = go.Figure(
+        go.Bar(
+            x=[100 * float(sizes[i]) for i in order],
+            y=heights,
+            orientation="h",
+            marker={"color": INK},
+            hovertext=[
+                f"<b>{plot_text(name)}</b>: {percent(float(sizes[i]))}"
+                for name, i in zip(names, order, strict=True)
+            ],
+            hoverinfo="text",
+        )
+    )
+    return dress(
+        figure,
+        24 * len(order) + 70,
+        bargap=0.25,
+        xaxis={"title": "part of the distance", "ticksuffix": " %", "rangemode": "tozero"},
+        yaxis={
+            "tickvals": heights,
+            "ticktext": plot_labels(names, 24),
+            "range": [len(order) - 0.4, -0.6],
+            "automargin": True,
+            "ticklabelstandoff": 4,
+        },
+        margin={"l": 40, "r": 12, "t": 12, "b": 45},
+    )
+
+
+def has_pairs(explanation: PrototypeExplanation) -> bool:
+    """Whether the distance looks at features together, so that there is a map to draw."""
+    pairs = explanation.pairs
+    return bool(np.abs(pairs - np.diag(np.diag(pairs))).max(initial=0.0) > 0)
+
+
+def draw_pairs(explanation: PrototypeExplanation) -> go.Figure:
+    """Draw the metric between the most relevant features; its diagonal is in the bars."""
+    pairs = explanation.pairs.copy()
+    names = [explanation.features[j].name for j in explanation.related]
+    labels = plot_labels(names, 22)
+    hover = [
+        [
+            f"<b>{plot_text(one)}</b><br><b>{plot_text(other)}</b><br>{signed(float(pairs[i, k]))}"
+            for k, other in enumerate(names)
+        ]
+        for i, one in enumerate(names)
+    ]
+    np.fill_diagonal(pairs, np.nan)
+    top = float(np.nanmax(np.abs(pairs)))
+    places = list(range(len(names)))
+    figure = go.Figure(
+        go.Heatmap(
+            z=[[None if np.isnan(one) else float(one) for one in row] for row in pairs],
+            x=places,
+            y=places,
+            zmin=-top,
+            zmax=top,
+            colorscale=[[0, LOWER], [0.5, "#ffffff"], [1, RAISE]],
+            hovertext=hover,
+            hoverinfo="text",
+            xgap=1,
+            ygap=1,
+            colorbar={"thickness": 12, "nticks": 5, "outlinewidth": 0},
+        )
+    )
+    written = len(names) <= MOST_WRITTEN
+    if written:
+        figure.update_traces(
+            text=[
+                ["" if i == k else f"{one:+.2f}" for k, one in enumerate(row)]
+                for i, row in enumerate(explanation.pairs.tolist())
+            ],
+            texttemplate="%{text}",
+            showscale=False,
+        )
+    line = 48 if written else 20
+    axis = {"tickvals": places, "ticktext": labels, "automargin": True, "showgrid": False}
+    return dress(
+        figure,
+        line * len(names) + 170,
+        plot_bgcolor="#e8e8e8",
+        # Squares at the left: a wide screen must not stretch them.
+        xaxis={
+            **axis,
+            "tickangle": -60,
+            "zeroline": False,
+            "constrain": "domain",
+            "constraintoward": "left",
+        },
+        yaxis={
+            **axis,
+            "range": [len(names) - 0.5, -0.5],
+            "zeroline": False,
+            "scaleanchor": "x",
+            "constrain": "domain",
+        },
+        margin={"l": 40, "r": 12, "t": 12, "b": 40},
+    )
