@@ -644,3 +644,23 @@ def test_odd_tables_without_a_schema_fit_or_say_why(name):
             assert name != "constant" or epsilon < 1  # too few classes or no levels were found
         else:
             assert np.isfinite(numbers_of(model)).all()
+
+
+def test_the_metric_does_not_look_at_what_cannot_differ():
+    """The levels of a category add up to 1 in every row: no scatter, and nothing to see."""
+    draws = np.random.default_rng(0)
+    labels = draws.integers(0, 2, 4000)
+    frame = pd.DataFrame(
+        {
+            "size": labels * 2.0 + draws.normal(0, 0.5, 4000),
+            "ward": draws.choice(["A", "B", "C"], 4000),
+        }
+    )
+    schema = Schema(
+        {"size": Number(-2, 5), "ward": Category(["A", "B", "C"])}, target=Category([0, 1])
+    )
+    model = fit(GMLVQClassifier, frame, labels, 0, schema=schema, epsilon=4.0)
+    assert model.model_.omega.shape == (3, 4)
+    assert np.abs(model.model_.omega @ [0, 1, 1, 1]).max() < 1e-9
+    assert model.relevances_[0] > 0.8
+    assert model.score(frame, labels) > 0.95

@@ -15,7 +15,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.models.lvq.metric import Scatter, learn_metric, within_scatter
+from voile.models.lvq.features import Features
+from voile.models.lvq.metric import Scatter, learn_metric, telling_directions, within_scatter
 from voile.models.lvq.queries import COUNT_WEIGHT, ClassSums, ClusterSums, Lengths, Pulls, Rule
 from voile.models.lvq.settings import Settings, choose_prototypes, labels_of, usable_metric
 from voile.models.lvq.space import Space
@@ -163,7 +164,9 @@ def train(
     means = drawn_in(sums / counts[:, None], np.zeros(space.size), errors)
     scatter = None
     if products is not None:
-        scatter = within_scatter(products, sums, counts, start.rows, release.standard_error)
+        basis = telling_directions(Features(space.schema))
+        error = release.standard_error
+        scatter = within_scatter(products, sums, counts, start.rows, error, basis)
     if course.metric and scatter is not None:
         space, means = _with_metric(table, grant, start, scatter, means)
         keep(table, space.columns, space.prepare)
@@ -209,7 +212,8 @@ def _split(
 ) -> tuple[Floats, Floats]:
     """Several prototypes per class: seeds from the released scatter, then noised Lloyd rounds."""
     # Public randomness: the seeds are functions of it and of released values.
-    draws = np.random.default_rng(random_state).standard_normal((len(course.labels), len(means[0])))
+    shape = (len(course.labels), start.space.size)
+    draws = np.random.default_rng(random_state).standard_normal(shape)
     seeds = scatter.draw(draws)
     if space.omega is not None:
         seeds = seeds @ space.omega.T

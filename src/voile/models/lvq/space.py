@@ -48,8 +48,8 @@ class Space:
         Released.
     radius : float
         Released.
-    omega : ndarray of shape (features, features), or None
-        Released, invertible; None: the identity.
+    omega : ndarray of shape (directions, features), or None
+        Released; None: the identity.
     """
 
     schema: Schema
@@ -85,7 +85,7 @@ class Space:
         """What a point is multiplied by to be a difference of features, (features, directions)."""
         if self.omega is None:
             return np.eye(len(self.centre)) * self.radius
-        return np.asarray(np.linalg.inv(self.omega) * self.radius)
+        return np.asarray(np.linalg.pinv(self.omega) * self.radius)
 
     def prepare(self, block: Block) -> None:
         """Keep each row's point (two bytes per coordinate) and class in the vault."""
