@@ -18,17 +18,9 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from voile.errors import SettingError
-from voile.models.lvq.gaussian import (
-    CLIP,
-    MEANS_LOOK,
-    STRIDE,
-    Start,
-    Trained,
-    drawn_in,
-    in_ball,
-    slope_for,
-)
-from voile.models.lvq.queries import ClassSums, Rule, margin_pulls
+from voile.models.lvq.gaussian import CLIP, STRIDE, Start, Trained, slope_for
+from voile.models.lvq.means import MEANS_LOOK, in_ball, look_at_means
+from voile.models.lvq.queries import Rule, short_pulls
 from voile.models.lvq.settings import Settings, labels_of
 from voile.models.lvq.sgd import spread_out
 from voile.models.lvq.space import CLASSES, ONE, POINTS, Space
@@ -36,7 +28,7 @@ from voile.privacy.budget import Budget
 from voile.privacy.calibrate import approximate_share, gaussian_share
 from voile.privacy.events import Approximate, Plan, Step
 from voile.privacy.grant import Grant
-from voile.privacy.mechanisms import aggregate_mean, center_of_attention, gaussian_sum
+from voile.privacy.mechanisms import aggregate_mean, center_of_attention
 from voile.privacy.mechanisms.attention import attention_groups, least_share, smooth_noise
 from voile.privacy.vault import PrivateTable, keep
 
@@ -122,16 +114,10 @@ class GroupLearner:
         for _ in range(_STEPS):
             far = squares[:, None] - 2.0 * points @ now.T + (now**2).sum(axis=1)
             far = np.maximum(far, 0.0)
-            plus, minus, a, b, used = margin_pulls(far, self.labels, classes, slope)
-            near, other = far[rows, plus], far[rows, minus]
-            if self.rule == "lvq1":
-                won = near <= other
-                a, b = np.where(won, 1.0, 0.0), np.where(won, 0.0, -1.0)
-            norm = np.sqrt(a**2 * near + b**2 * other)
-            scale = np.where(used, np.minimum(1.0, CLIP / np.maximum(norm, 1e-12)), 0.0)
+            plus, minus, a, b = short_pulls(far, self.labels, classes, self.rule, slope, CLIP)
             pulls = np.zeros_like(far)
-            pulls[rows, minus] = b * scale
-            pulls[rows, plus] = a * scale
+            pulls[rows, minus] = b
+            pulls[rows, plus] = a
             now = in_ball(now - rate * (pulls.sum(axis=0)[:, None] * now - pulls.T @ points))
         return self._matched(now).ravel()
 
@@ -162,14 +148,9 @@ def train(
     space, m = start.space, start.space.class_count
     keep(table, space.columns, space.prepare)
     means, counts = np.zeros((m, space.size)), np.full(m, np.nan)
-    count_errors = np.zeros(m)  # prototypes of groups do not rest on them
     if settings.mechanism == "sample_aggregate":
-        query = ClassSums(space, scatter=False)
-        release = gaussian_sum(table, query, grant.take(MEANS_LOOK))
-        sums, counts, _ = query.split(release.values)
-        counts = np.maximum(counts, 0.1 * start.rows / m)
-        errors = release.standard_error / counts
-        means = in_ball(drawn_in(sums / counts[:, None], np.zeros(space.size), errors))
+        seen = look_at_means(table, grant, space, start.rows)
+        means, counts = in_ball(seen.means), seen.counts
     labels = labels_of(settings, space.schema, 1)
     seeds = spread_out(means[labels], labels, settings.random_state)
     rule: Rule = "lvq1" if settings.kind == "lvq1" else "glvq"
@@ -191,4 +172,5 @@ def train(
     prototypes = in_ball(found.values.reshape(labels.size, space.size))
     if settings.mechanism == "center_of_attention":
         means = np.stack([prototypes[labels == k].mean(axis=0) for k in range(m)])
-    return Trained(space, prototypes, variance, labels, means, counts, count_errors)
+    # Prototypes of groups do not rest on the counts, nor on their noise.
+    return Trained(space, prototypes, variance, labels, means, counts, 0.0)

@@ -203,7 +203,7 @@ def freeze(
     # Noise is the same in all directions of the space; omega turns it into the features' own.
     widths = (back**2).sum(axis=1)
     with np.errstate(invalid="ignore"):
-        doubts = np.nan_to_num(trained.count_errors / trained.counts)[trained.labels]
+        doubts = np.nan_to_num(trained.count_error / trained.counts)[trained.labels]
     relative = start.radius_error**2 + doubts**2
     # Where rows are cut to the ball, centre and radius move what comes out: an upper estimate.
     variance = trained.variance[:, None] * widths + start.centre_error**2

@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.models.lvq.features import Features
+from voile.models.lvq.means import MEANS_LOOK, drawn_in, in_ball, look_at_means
 from voile.models.lvq.metric import Scatter, learn_metric, telling_directions, within_scatter
-from voile.models.lvq.queries import COUNT_WEIGHT, ClassSums, ClusterSums, Lengths, Pulls, Rule
+from voile.models.lvq.queries import ClusterSums, Lengths, Pulls, Rule
 from voile.models.lvq.settings import Settings, choose_prototypes, labels_of, usable_metric
 from voile.models.lvq.space import Space
 from voile.privacy.grant import Grant
@@ -26,7 +27,6 @@ from voile.privacy.vault import PrivateTable, keep
 
 Floats = NDArray[np.float64]
 
-MEANS_LOOK = "class means"
 RADIUS_LOOK = "radius under the metric"
 CLUSTERS_LOOK = "parts of classes"
 STEPS_LOOK = "steps"
@@ -98,8 +98,10 @@ class Trained:
         Of the noise on each coordinate.
     labels : ndarray of shape (prototypes,)
     means : ndarray of shape (classes, size)
-    counts, count_errors : ndarray of shape (classes,)
-        Rows, and the standard deviation of their noise.
+    counts : ndarray of shape (classes,)
+        Rows.
+    count_error : float
+        Standard deviation of their noise.
     """
 
     space: Space
@@ -108,7 +110,7 @@ class Trained:
     labels: NDArray[np.int64]
     means: Floats
     counts: Floats
-    count_errors: Floats
+    count_error: float
 
 
 def plan_course(start: Start, settings: Settings) -> Course:
@@ -156,17 +158,14 @@ def train(
     """Carry out a course: class means, metric, parts of classes, steps."""
     space, m = start.space, start.space.class_count
     keep(table, space.columns, space.prepare)
-    query = ClassSums(space, course.scatter)
-    release = gaussian_sum(table, query, grant.take(MEANS_LOOK))
-    sums, counts, products = query.split(release.values)
-    counts = np.maximum(counts, 0.1 * start.rows / m)
-    errors = release.standard_error / counts
-    means = drawn_in(sums / counts[:, None], np.zeros(space.size), errors)
+    seen = look_at_means(table, grant, space, start.rows, scatter=course.scatter)
+    means, errors = seen.means, seen.errors
     scatter = None
-    if products is not None:
+    if seen.products is not None:
         basis = telling_directions(Features(space.schema))
-        error = release.standard_error
-        scatter = within_scatter(products, sums, counts, start.rows, error, basis)
+        scatter = within_scatter(
+            seen.products, seen.sums, seen.counts, start.rows, seen.sum_error, basis
+        )
     if course.metric and scatter is not None:
         space, means = _with_metric(table, grant, start, scatter, means)
         keep(table, space.columns, space.prepare)
@@ -184,8 +183,7 @@ def train(
         prototypes, variance = descend(
             table, grant, space, prototypes, variance, course, start, settings, progress
         )
-    count_errors = np.full(m, release.standard_error / COUNT_WEIGHT)
-    return Trained(space, prototypes, variance, course.labels, means, counts, count_errors)
+    return Trained(space, prototypes, variance, course.labels, means, seen.counts, seen.count_error)
 
 
 def _with_metric(
@@ -283,24 +281,3 @@ def _noise_of_average(steps: int, skipped: int, stay: float) -> float:
         first = max(t, skipped)
         weights.append((reach[steps - t] - reach[first - t]) / (steps - skipped))
     return float(np.sum(np.square(weights)))
-
-
-def drawn_in(found: Floats, towards: Floats, errors: Floats) -> Floats:
-    """Noised vectors drawn towards known ones as far as their noise says (James and Stein 1961).
-
-    Parameters
-    ----------
-    found, towards : ndarray of shape (vectors, size)
-    errors : ndarray of shape (vectors,)
-        Standard deviation of the noise on each coordinate.
-    """
-    gap = found - towards
-    squares = np.maximum((gap**2).sum(axis=1), 1e-12)
-    left = np.maximum(0.0, 1.0 - found.shape[1] * errors**2 / squares)
-    return np.asarray(towards + gap * left[:, None])
-
-
-def in_ball(points: Floats) -> Floats:
-    """Points drawn into the unit ball, where all rows are."""
-    norms = np.linalg.norm(points, axis=1, keepdims=True)
-    return np.asarray(points / np.maximum(norms, 1.0))

@@ -331,21 +331,42 @@ class Pulls(WholeQuery):
     def _coefficients(self, far: Floats, classes: NDArray[np.int64], unit: float) -> Floats:
         """Whole multiples of 1 / unit per row and prototype, so short that the norm is kept."""
         rows = np.arange(len(far))
-        plus, minus, a, b, used = margin_pulls(far, self.labels, classes, self.slope)
-        near, other = far[rows, plus], far[rows, minus]
-        if self.rule == "lvq1":
-            won = near <= other
-            a, b = np.where(won, 1.0, 0.0), np.where(won, 0.0, -1.0)
-        a, b = self.weight * a, self.weight * b
-        norm = np.sqrt(a**2 * near + b**2 * other)
-        # The margin is far above the rounding of the norm; distances themselves are exact.
-        scale = np.minimum(1.0, self.clip * (1.0 - 1e-12) / np.maximum(norm, 1e-300))
-        scale = np.where(used, scale, 0.0) * unit
+        plus, minus, a, b = short_pulls(
+            far, self.labels, classes, self.rule, self.slope, self.clip, self.weight
+        )
         limit = LARGEST_PULL * unit
         result = np.zeros_like(far)
-        result[rows, minus] = np.trunc(np.clip(b * scale, -limit, limit))
-        result[rows, plus] = np.trunc(np.clip(a * scale, -limit, limit))
+        result[rows, minus] = np.trunc(np.clip(b * unit, -limit, limit))
+        result[rows, plus] = np.trunc(np.clip(a * unit, -limit, limit))
         return result
+
+
+def short_pulls(
+    far: Floats,
+    labels: NDArray[np.int64],
+    classes: NDArray[np.int64],
+    rule: Rule,
+    slope: float,
+    clip: float,
+    weight: float = 1.0,
+) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats, Floats]:
+    """Pulls of each row on two prototypes, cut so that the gradient has at most the norm ``clip``.
+
+    Parameters and the first four results are those of `margin_pulls`; rows without a class pull
+    nothing. "lvq1": the nearest prototype of all is drawn to the row or pushed away.
+    """
+    rows = np.arange(len(far))
+    plus, minus, a, b, used = margin_pulls(far, labels, classes, slope)
+    near, other = far[rows, plus], far[rows, minus]
+    if rule == "lvq1":
+        won = near <= other
+        a, b = np.where(won, 1.0, 0.0), np.where(won, 0.0, -1.0)
+    a, b = weight * a, weight * b
+    norm = np.sqrt(a**2 * near + b**2 * other)
+    # The margin is far above the rounding of the norm; in queries the distances are exact.
+    scale = np.minimum(1.0, clip * (1.0 - 1e-12) / np.maximum(norm, 1e-300))
+    scale = np.where(used, scale, 0.0)
+    return plus, minus, a * scale, b * scale
 
 
 def margin_pulls(

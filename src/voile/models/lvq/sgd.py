@@ -15,9 +15,10 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.models.lvq.gaussian import MEANS_LOOK, STEPS_LOOK, Start, Trained, drawn_in, in_ball
+from voile.models.lvq.gaussian import STEPS_LOOK, Start, Trained
+from voile.models.lvq.means import MEANS_LOOK, in_ball, look_at_means
 from voile.models.lvq.metric_steps import MetricPulls
-from voile.models.lvq.queries import COUNT_WEIGHT, ClassSums, Pulls
+from voile.models.lvq.queries import Pulls
 from voile.models.lvq.settings import Settings, labels_of
 from voile.privacy.calibrate import gaussian_share, poisson_share
 from voile.privacy.events import Step, Unprotected
@@ -56,13 +57,8 @@ def train(
     """Private means, then steps on lots at a falling rate; the mean of the last tenth is kept."""
     space, m = start.space, start.space.class_count
     keep(table, space.columns, space.prepare)
-    means_query = ClassSums(space, scatter=False)
-    release = gaussian_sum(table, means_query, grant.take(MEANS_LOOK))
-    sums, counts, _ = means_query.split(release.values)
-    counts = np.maximum(counts, 0.1 * start.rows / m)
-    errors = release.standard_error / counts
-    count_errors = np.full(m, release.standard_error / COUNT_WEIGHT)
-    means = in_ball(drawn_in(sums / counts[:, None], np.zeros(space.size), errors))
+    seen = look_at_means(table, grant, space, start.rows)
+    means = in_ball(seen.means)
     labels = labels_of(settings, space.schema, 1)
     now = spread_out(means[labels], labels, settings.random_state)
     steps, lot = step_count(settings), max(start.rows * settings.rate, 1.0)
@@ -98,7 +94,7 @@ def train(
             progress(number + 1)
     # The noise of all steps; the cost draws prototypes back, so this is an upper estimate.
     walked = (_RATE_OF_LEARNING / lot * m * release.standard_error) ** 2 * steps / 3.0
-    variance = (errors**2)[labels] + walked
+    variance = (seen.errors**2)[labels] + walked
     if metric:
         whole = averaged_omega / taken
         # Prototypes live in the space before omega; a model's prototypes are seen through it.
@@ -108,10 +104,10 @@ def train(
             variance,
             labels,
             means @ whole.T,
-            counts,
-            count_errors,
+            seen.counts,
+            seen.count_error,
         )
-    return Trained(space, averaged / taken, variance, labels, means, counts, count_errors)
+    return Trained(space, averaged / taken, variance, labels, means, seen.counts, seen.count_error)
 
 
 def spread_out(points: Floats, labels: NDArray[np.int64], random_state: int | None) -> Floats:
