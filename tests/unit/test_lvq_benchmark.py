@@ -41,7 +41,7 @@ def test_a_row_adds_no_more_than_the_clip(rows):
 
 
 def test_gradients_are_those_of_the_library(rows):
-    from voile.models.lvq.queries import margin_pulls
+    from voile.models.lvq.pulls import margin_pulls
 
     points, classes, prototypes = rows
     far = lvq_steps.distances(points, prototypes)

@@ -13,14 +13,8 @@ from voile.errors import PlanError, SettingError
 from voile.models.lvq import metric_steps, space
 from voile.models.lvq.metric_steps import MetricPulls
 from voile.models.lvq.plain import Costs
-from voile.models.lvq.queries import (
-    LARGEST_PULL,
-    ClassSums,
-    ClusterSums,
-    Lengths,
-    Pulls,
-    distances,
-)
+from voile.models.lvq.pulls import distances
+from voile.models.lvq.queries import LARGEST_PULL, ClassSums, ClusterSums, Lengths, Pulls
 from voile.models.lvq.space import BITS, CLASSES, ONE, POINTS, SQUARES, Space
 from voile.privacy.events import Gaussian, Laplace, Plan, PoissonGaussian
 from voile.privacy.grant import reserve

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from voile.models.lvq.features import Features
 from voile.models.lvq.means import MEANS_LOOK, drawn_in, in_ball, look_at_means
 from voile.models.lvq.metric import Scatter, learn_metric, telling_directions, within_scatter
-from voile.models.lvq.queries import ClusterSums, Lengths, Pulls, Rule
+from voile.models.lvq.pulls import Rule
+from voile.models.lvq.queries import ClusterSums, Lengths, Pulls
 from voile.models.lvq.settings import Settings, choose_prototypes, labels_of, usable_metric
 from voile.models.lvq.space import Space
 from voile.privacy.grant import Grant

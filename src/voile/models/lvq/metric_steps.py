@@ -13,14 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.errors import SettingError
-from voile.models.lvq.queries import (
-    LARGEST_PULL,
-    WholeQuery,
-    exponent,
-    in_units,
-    margin_pulls,
-    whole,
-)
+from voile.models.lvq.pulls import margin_pulls
+from voile.models.lvq.queries import LARGEST_PULL, WholeQuery, exponent, in_units, whole
 from voile.models.lvq.space import BITS, ONE, Space, chunks, exact_product
 from voile.privacy.queries import Block
 
