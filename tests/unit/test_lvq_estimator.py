@@ -664,3 +664,14 @@ def test_the_metric_does_not_look_at_what_cannot_differ():
     assert np.abs(model.model_.omega @ [0, 1, 1, 1]).max() < 1e-9
     assert model.relevances_[0] > 0.8
     assert model.score(frame, labels) > 0.95
+
+
+def test_several_prototypes_of_a_very_wide_table_part(monkeypatch):
+    """Beyond some features no matrix of products is released; prototypes must differ anyway."""
+    monkeypatch.setattr("voile.models.lvq.gaussian.MOST_FEATURES_OF_METRIC", 1)
+    model = fit(GLVQClassifier, epsilon=4.0, prototypes_per_class=2)
+    labels, places = model.model_.labels, model.model_.prototypes
+    for number in np.unique(labels):
+        first, second = places[labels == number]
+        assert np.linalg.norm(first - second) > 1e-3
+    assert model.score(X, Y) > 0.6

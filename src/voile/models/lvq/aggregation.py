@@ -19,10 +19,9 @@ from scipy.optimize import linear_sum_assignment
 
 from voile.errors import SettingError
 from voile.models.lvq.gaussian import CLIP, STRIDE, Start, Trained, slope_for
-from voile.models.lvq.means import MEANS_LOOK, in_ball, look_at_means
+from voile.models.lvq.means import MEANS_LOOK, in_ball, look_at_means, spread_out
 from voile.models.lvq.pulls import Rule, short_pulls
 from voile.models.lvq.settings import Settings, labels_of
-from voile.models.lvq.sgd import spread_out
 from voile.models.lvq.space import CLASSES, ONE, POINTS, Space
 from voile.privacy.budget import Budget
 from voile.privacy.calibrate import approximate_share, gaussian_share

@@ -16,11 +16,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.models.lvq.features import Features
-from voile.models.lvq.means import MEANS_LOOK, drawn_in, in_ball, look_at_means
+from voile.models.lvq.means import MEANS_LOOK, drawn_in, in_ball, look_at_means, spread_out
 from voile.models.lvq.metric import Scatter, learn_metric, telling_directions, within_scatter
 from voile.models.lvq.pulls import Rule
 from voile.models.lvq.queries import ClusterSums, Lengths, Pulls
-from voile.models.lvq.settings import Settings, choose_prototypes, labels_of, usable_metric
+from voile.models.lvq.settings import (
+    MOST_FEATURES_OF_METRIC,
+    Settings,
+    choose_prototypes,
+    labels_of,
+    usable_metric,
+)
 from voile.models.lvq.space import Space
 from voile.privacy.grant import Grant
 from voile.privacy.mechanisms import gaussian_sum
@@ -145,7 +151,8 @@ def plan_course(start: Start, settings: Settings) -> Course:
         length = STRIDE * math.sqrt(len(labels) / m)
         steps = int(np.clip(math.ceil(travel * m / length), _FEWEST_STEPS, _MOST_STEPS))
         shares[STEPS_LOOK], counts[STEPS_LOOK] = rest, steps
-    return Course(labels, metric, several or metric, steps, shares, counts)
+    scatter = metric or (several and d <= MOST_FEATURES_OF_METRIC)
+    return Course(labels, metric, scatter, steps, shares, counts)
 
 
 def train(
@@ -176,7 +183,7 @@ def train(
     means = in_ball(means)
     variance = (errors**2)[course.labels]
     prototypes = means[course.labels]
-    if len(course.labels) > m and scatter is not None:
+    if len(course.labels) > m:
         prototypes, variance = _split(
             table, grant, space, start, course, means, scatter, settings.random_state
         )
@@ -206,17 +213,19 @@ def _split(
     start: Start,
     course: Course,
     means: Floats,
-    scatter: Scatter,
+    scatter: Scatter | None,
     random_state: int | None,
 ) -> tuple[Floats, Floats]:
     """Several prototypes per class: seeds from the released scatter, then noised Lloyd rounds."""
     # Public randomness: the seeds are functions of it and of released values.
-    shape = (len(course.labels), start.space.size)
-    draws = np.random.default_rng(random_state).standard_normal(shape)
-    seeds = scatter.draw(draws)
-    if space.omega is not None:
-        seeds = seeds @ space.omega.T
-    found = in_ball(means[course.labels] + _SEED_SPREAD * seeds)
+    if scatter is None:
+        found = spread_out(means[course.labels], course.labels, random_state)
+    else:
+        shape = (len(course.labels), start.space.size)
+        seeds = scatter.draw(np.random.default_rng(random_state).standard_normal(shape))
+        if space.omega is not None:
+            seeds = seeds @ space.omega.T
+        found = in_ball(means[course.labels] + _SEED_SPREAD * seeds)
     variance = np.zeros(len(course.labels))
     for _ in range(_CLUSTER_ROUNDS):
         query = ClusterSums(space, found, course.labels)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -80,3 +81,11 @@ def in_ball(points: Floats) -> Floats:
     """Points drawn into the unit ball, where all rows are."""
     norms = np.linalg.norm(points, axis=1, keepdims=True)
     return np.asarray(points / np.maximum(norms, 1.0))
+
+
+def spread_out(points: Floats, labels: NDArray[np.int64], random_state: int | None) -> Floats:
+    """Prototypes that share a start moved apart by public chance; a lone one stays."""
+    alone = np.bincount(labels)[labels] == 1
+    draws = np.random.default_rng(random_state).standard_normal(points.shape)
+    moved = points + 0.1 * draws / math.sqrt(points.shape[1])
+    return in_ball(np.where(alone[:, None], points, moved))

@@ -14,7 +14,7 @@ from voile.models.lvq.model import Kind, Mechanism
 from voile.schema import Category, Schema
 
 _MOST_PROTOTYPES = 100
-_MOST_FEATURES_OF_METRIC = 2_000
+MOST_FEATURES_OF_METRIC = 2_000
 """A metric is a matrix: beyond this its release alone would take gigabytes."""
 
 METRIC_NOISE = 0.012
@@ -160,7 +160,7 @@ def usable_metric(features: int, rows: float, strength: float) -> bool:
     strength : float
         1 / noise multiplier of the whole budget, per privacy unit.
     """
-    if features > _MOST_FEATURES_OF_METRIC:
+    if features > MOST_FEATURES_OF_METRIC:
         return False
     return bool(np.sqrt(2.0 * features) / (rows * strength) <= METRIC_NOISE)
 
@@ -173,7 +173,7 @@ def choose_prototypes(
         return 1
     noise = classes * np.sqrt(features) / (rows * strength)
     # Cautious: with more noise than this some tables gain much by several, and others lose.
-    most, limit = (5, 0.012) if metric else (3, 0.008)
+    most, limit = (5, 0.014) if metric else (3, 0.008)
     chosen = most if noise <= limit else 1
     return chosen if rows / (classes * chosen) >= _ROWS_PER_PROTOTYPE else 1
 

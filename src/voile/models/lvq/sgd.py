@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.models.lvq.gaussian import STEPS_LOOK, Start, Trained
-from voile.models.lvq.means import MEANS_LOOK, in_ball, look_at_means
+from voile.models.lvq.means import MEANS_LOOK, in_ball, look_at_means, spread_out
 from voile.models.lvq.metric_steps import MetricPulls
 from voile.models.lvq.queries import Pulls
 from voile.models.lvq.settings import Settings, labels_of
@@ -108,11 +108,3 @@ def train(
             seen.count_error,
         )
     return Trained(space, averaged / taken, variance, labels, means, seen.counts, seen.count_error)
-
-
-def spread_out(points: Floats, labels: NDArray[np.int64], random_state: int | None) -> Floats:
-    """Prototypes that share a start moved apart by public chance; a lone one stays."""
-    alone = np.bincount(labels)[labels] == 1
-    draws = np.random.default_rng(random_state).standard_normal(points.shape)
-    moved = points + 0.1 * draws / math.sqrt(points.shape[1])
-    return in_ball(np.where(alone[:, None], points, moved))
