@@ -483,6 +483,8 @@ def test_there_is_one_weight_per_row():
     X, y, weight = weighted_rows(50)
     with pytest.raises(DataError, match="one weight per row"):
         EBMRegressor(schema=WEIGHTED, largest_weight=4.0).fit(X, y, sample_weight=weight[:-1])
+    with pytest.raises(DataError, match="In the weights"):
+        EBMRegressor(schema=WEIGHTED, largest_weight=4.0).fit(X, y, sample_weight="w")
 
 
 def test_weights_of_parquet_files_are_a_column_of_them(tmp_path):

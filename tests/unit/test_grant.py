@@ -14,12 +14,14 @@ from voile import Category, Ledger, Number, Schema, protect, summarize
 from voile.errors import BudgetExceeded, PlanError
 from voile.privacy import vault
 from voile.privacy.budget import Budget, Relation
+from voile.privacy.calibrate import calibrate
 from voile.privacy.discovery import find_levels
 from voile.privacy.events import (
     Approximate,
     Gaussian,
     Laplace,
     Plan,
+    PoissonGaussian,
     Pure,
     Threshold,
     Unprotected,
@@ -283,3 +285,19 @@ def test_one_fixed_seed_is_remembered():
     with fixed_noise(1):
         gaussian_sum(table, RowCount(), grant.take("a"))
     assert grant.noise is NoiseSource.FIXED
+
+
+@pytest.mark.parametrize("kind", ["gdp", "renyi"])
+def test_a_job_with_the_whole_budget_is_charged_for_gaussian_looks_alone(kind):
+    """Its exact price rests on their adaptive composition, which others do not have."""
+    budget = Budget(0.75, 1e-5)
+    bound = calibrate(budget, Plan.of(a=Gaussian(1, 1.0), b=Gaussian(1, 3.0)))
+    ledger = Ledger(budget, filter=kind)
+    with ledger.admit(bound, "adaptive") as admission:
+        assert admission.entry.alone
+        for event in (Laplace(1, 1e4), PoissonGaussian(1, 1e4, 0.1)):
+            with pytest.raises(PlanError, match="Gaussian"):
+                admission.charge(Plan.of(other=event))
+        admission.charge(Plan(bound.steps[:1]))
+        admission.charge(Plan(bound.steps[1:]))
+    assert ledger.remaining().epsilon == 0.0

@@ -43,7 +43,7 @@ from voile.models.fields import (
     read_text,
     show,
 )
-from voile.models.json_files import read_json, write_json
+from voile.models.json_files import write_json
 from voile.models.saved_parts import read_head, read_receipt, read_schema
 from voile.schema import Category, Number, Schema
 from voile.version import __version__
@@ -156,17 +156,6 @@ def _edit_to_dict(edit: Edit) -> dict[str, Any]:
 
 
 # -- reading ------------------------------------------------------------------------------------
-
-
-def read(path: str | Path) -> AdditiveModel:
-    """Read a model from a file that `write` made.
-
-    Raises
-    ------
-    ModelError
-        If there is no such file, or it is not, or no longer, such a model.
-    """
-    return read_json(path, from_dict)
 
 
 def from_dict(data: object) -> AdditiveModel:

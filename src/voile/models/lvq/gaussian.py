@@ -125,8 +125,8 @@ def plan_course(start: Start, settings: Settings) -> Course:
     d, m = start.space.size, start.space.class_count
     strength = min(start.strength, 1e6)
     readable = usable_metric(d, start.rows, strength)
-    metric = settings.kind == "gmlvq" and readable
     wanted = settings.kind == "gmlvq"
+    metric = wanted and readable
     each = choose_prototypes(d, m, start.rows, strength, metric=wanted)
     labels = labels_of(settings, start.space.schema, each)
     several = len(labels) > m

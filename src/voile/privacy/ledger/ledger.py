@@ -12,8 +12,8 @@ from typing import Any, NoReturn, Self
 
 from voile.errors import BudgetExceeded, LedgerError, LedgerMismatch, PlanError
 from voile.privacy.budget import Budget, Relation
-from voile.privacy.events import Approximate, Gaussian, Laplace, Plan, Pure, Threshold
-from voile.privacy.filter import SLACK, Amount, Filter, FilterKind
+from voile.privacy.events import Approximate, Laplace, Plan, Pure
+from voile.privacy.filter import SLACK, Amount, Filter, FilterKind, compose_adaptively
 from voile.privacy.ledger.entry import UNNAMED, Book, Entry, EntryKind, Facts, new_entry
 from voile.privacy.ledger.memory import MemoryBook
 
@@ -166,9 +166,7 @@ class Ledger:
         bound = self._filter.price_apart(upper_bound.events)
         # Room for rounding: parts that make up the whole must fit.
         price = Amount(bound.loss * _ROUNDING, bound.chance * _ROUNDING)
-        # Gaussian looks compose adaptively to the very mu of their total, so a first and only job
-        # of them has its exact accounting, whatever it decides on the way.
-        exact = all(isinstance(event, (Gaussian, Threshold)) for event in upper_bound.events)
+        exact = compose_adaptively(upper_bound.events)
         fits_alone = exact and self._fits_alone(upper_bound, price)
         entry = self._book.append(
             lambda last: self._decide(last, what, EntryKind.ADMIT, upper_bound, price, fits_alone)
@@ -335,6 +333,8 @@ class Admission:
                 "An admission belongs to the process that asked for it: ask the ledger for another "
                 "one in the forked process."
             )
+        if self.entry.alone and not compose_adaptively(plan.events):
+            raise PlanError("This job has the whole budget for Gaussian looks: charge no others.")
         price = self.ledger.filter.price_apart(plan.events)
         with self._lock:
             if not self._open:

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.errors import SettingError
-from voile.privacy.encode import encode_target
+from voile.privacy.encode import encode_values
 from voile.schema import Number
+from voile.schema.frames import adopt_column
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -36,6 +37,7 @@ class RowWeights:
 
     def relative(self, values: object) -> NDArray[np.float32]:
         """Weights relative to the largest, in [0, 1], whatever the values are: shape (rows,)."""
-        within = encode_target(values, Number(0.0, self.largest))
+        column = adopt_column(values, "the weights")
+        within = encode_values(column, Number(0.0, self.largest))
         with np.errstate(all="ignore"):
             return np.clip(np.nan_to_num(within / self.largest), 0.0, 1.0).astype(np.float32)
