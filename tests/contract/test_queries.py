@@ -24,7 +24,7 @@ from voile.models.ebm.queries import (
     ResidualSums,
     whole_mixing,
 )
-from voile.models.lvq.features import Features
+from voile.models.features import Features
 from voile.models.lvq.metric_steps import MetricPulls
 from voile.models.lvq.plain import Costs
 from voile.models.lvq.queries import ClassSums, ClusterSums, Lengths, Moments, Pulls

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 from explained_models import make_receipt
 
-from voile.models.lvq.features import Features
+from voile.models.features import Features
 from voile.models.lvq.model import PrototypeModel
 from voile.schema import Category, Number, Schema
 

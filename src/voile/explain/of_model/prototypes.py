@@ -24,7 +24,7 @@ from voile.explain.prototype_decisions import (
 )
 from voile.explain.prototype_explanation import MOST_PAIRS, PrototypeExplanation
 from voile.explain.wording import short
-from voile.models.lvq.features import Feature
+from voile.models.features import Feature
 from voile.models.lvq.model import PrototypeModel
 from voile.privacy.public_rows import encode_public
 from voile.schema import Category, Number

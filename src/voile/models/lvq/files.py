@@ -24,9 +24,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.errors import ModelError
+from voile.models.features import Features
 from voile.models.fields import is_same, read_list, read_table, show
 from voile.models.json_files import write_json
-from voile.models.lvq.features import Features
 from voile.models.lvq.model import Kind, Mechanism, PrototypeModel
 from voile.models.saved_parts import read_head, read_receipt, read_schema
 from voile.schema import Category

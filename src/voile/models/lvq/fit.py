@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from voile.errors import SchemaError, SettingError
+from voile.models.features import Features
 from voile.models.lvq import aggregation, gaussian, plain, sgd
-from voile.models.lvq.features import Features
 from voile.models.lvq.files import frozen_labels
 from voile.models.lvq.gaussian import Course, Start, Trained
 from voile.models.lvq.model import PrototypeModel

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.models.lvq.features import Features
+from voile.models.features import Features
 from voile.models.lvq.means import MEANS_LOOK, drawn_in, in_ball, look_at_means, spread_out
 from voile.models.lvq.metric import Scatter, learn_metric, telling_directions, within_scatter
 from voile.models.lvq.pulls import Rule

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.models.lvq.features import Features
+from voile.models.features import Features
 
 Floats = NDArray[np.float64]
 

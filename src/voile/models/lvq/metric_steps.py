@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from voile.errors import SettingError
 from voile.models.lvq.pulls import margin_pulls
-from voile.models.lvq.queries import LARGEST_PULL, WholeQuery, exponent, in_units, whole
-from voile.models.lvq.space import BITS, ONE, Space, chunks, exact_product
+from voile.models.lvq.queries import LARGEST_PULL
+from voile.models.lvq.space import BITS, ONE, Space, chunks
+from voile.models.whole_numbers import WholeQuery, exact_product, exponent, in_units, whole
 from voile.privacy.queries import Block
 
 Floats = NDArray[np.float64]

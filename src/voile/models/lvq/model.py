@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.models.lvq.features import Features
+from voile.models.features import Features
 from voile.privacy.receipt import Receipt
 from voile.schema import Category, Schema
 

@@ -15,8 +15,9 @@ from scipy.optimize import minimize
 from voile.errors import SettingError
 from voile.models.lvq.gaussian import Trained, slope_for
 from voile.models.lvq.pulls import distances, margin_pulls
-from voile.models.lvq.queries import LARGEST_PULL, Pulls, WholeQuery
+from voile.models.lvq.queries import LARGEST_PULL, Pulls
 from voile.models.lvq.space import Space, chunks
+from voile.models.whole_numbers import WholeQuery
 from voile.privacy.events import Step, Unprotected
 from voile.privacy.grant import Grant
 from voile.privacy.mechanisms import gaussian_sum

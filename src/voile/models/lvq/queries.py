@@ -7,16 +7,16 @@ arithmetic (`space.py`). Proofs: docs/proofs/lvq.md.
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from voile.errors import SettingError
-from voile.models.lvq.features import Features
+from voile.models.features import Features
 from voile.models.lvq.pulls import Rule, distances, short_pulls
-from voile.models.lvq.space import BITS, ONE, Space, chunks, exact_product
+from voile.models.lvq.space import BITS, ONE, Space, chunks
+from voile.models.whole_numbers import WholeQuery, exact_product, exponent, in_units, whole
 from voile.privacy.queries import Block, Query
 from voile.schema import Schema
 
@@ -67,40 +67,6 @@ class Moments(Query):
         d = max(len(features), 1)
         squares = np.einsum("ij,ij->i", points, points) / d
         return np.column_stack([points / math.sqrt(d), squares, np.ones(block.rows)])
-
-
-class WholeQuery(Query):
-    """A sum of whole numbers, added up by matrix products of doubles."""
-
-    layout: Space
-    columns = ()
-    fineness = 8
-
-    def shares(self, block: Block) -> Floats:
-        """One row at a time, for tests and small blocks."""
-        unit = 2.0**-40
-        rows = [self.total(block.part(i, i + 1), unit) * unit for i in range(block.rows)]
-        return np.asarray(rows, dtype=np.float64).reshape(block.rows, self.size)
-
-    @abstractmethod
-    def total(self, block: Block, grid: float) -> NDArray[np.int64]:
-        """Sum of the shares, in whole units of ``grid``."""
-
-
-def whole(values: Floats) -> NDArray[np.int64]:
-    """Whole numbers below 2^53 as integers."""
-    return values.astype(np.int64)
-
-
-def in_units(sums: NDArray[np.int64], bits: int, grid: float) -> NDArray[np.int64]:
-    """Whole numbers of 2^-bits in units of a grid that divides them; nothing if it does not."""
-    shift = exponent(grid) - bits
-    return sums << shift if 0 <= shift < 64 else np.zeros_like(sums)
-
-
-def exponent(grid: float) -> int:
-    """The e of a grid 2^-e."""
-    return 1 - math.frexp(grid)[1]
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.errors import SettingError
-from voile.models.lvq.features import Features
+from voile.models.features import Features
+from voile.models.whole_numbers import exact_product
 from voile.privacy.queries import TARGET, Block
 from voile.schema import Category, Schema
 
@@ -30,8 +31,6 @@ CHUNK_NUMBERS = 400_000
 
 MOST_ROWS = 65_536
 """Rows that are summed in doubles before the sum is taken into integers: no more than exact."""
-
-_MOST_COLUMNS = 2_048
 
 POINTS, SQUARES, CLASSES = "lvq points", "lvq squares", "lvq classes"
 
@@ -127,22 +126,6 @@ class Space:
         if not np.isfinite(points).all() or np.abs(points).max(initial=0.0) > 1.0 + 1e-9:
             raise SettingError("Coordinates of prototypes must be finite and within [-1, 1].")
         return np.asarray(np.round(np.clip(points, -1.0, 1.0) * ONE))
-
-
-def exact_product(rows: Floats, matrix: Floats) -> Floats:
-    """``rows @ matrix.T``, the same for a row in any company, order and number of threads.
-
-    BLAS rounds a row otherwise when there are more or fewer beside it, and one row more must not
-    move the others. Both factors are cut to so few bits that all partial sums are whole numbers
-    below 2^53: rows to 22 below their largest coordinate, the matrix to 20, at most 2,048 columns.
-    """
-    if rows.shape[1] > _MOST_COLUMNS:
-        raise SettingError(f"A metric is for at most {_MOST_COLUMNS} features.")
-    of_rows = np.frexp(np.abs(rows).max(axis=1, initial=0.0))[1] - 22
-    of_matrix = int(np.frexp(np.abs(matrix).max(initial=0.0))[1]) - 20
-    whole = np.trunc(np.ldexp(rows, -of_rows[:, None]))
-    product = whole @ np.trunc(np.ldexp(matrix, -of_matrix)).T
-    return np.asarray(np.ldexp(product, of_rows[:, None] + of_matrix))
 
 
 def chunks(

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from voile.privacy.queries import Query
 
 T = TypeVar("T")
+D = TypeVar("D")
 
 TARGET = "\0target"
 """Name under which queries ask for the target column; no user column needs to give way to it."""
@@ -58,13 +59,14 @@ class RowSource(ABC):
         self._check(query.columns)
         check_bound(query.bound)
 
-        def one(block: Block) -> NDArray[np.int64]:
-            if rate < 1.0:
-                block = block.where(noise.bernoulli(block.rows, rate))
-            return query.total(block, grid)
+        def draw(block: Block) -> NDArray[np.bool_] | None:
+            return noise.bernoulli(block.rows, rate) if rate < 1.0 else None
+
+        def one(block: Block, chosen: NDArray[np.bool_] | None) -> NDArray[np.int64]:
+            return query.total(block if chosen is None else block.where(chosen), grid)
 
         result = np.zeros(query.size, dtype=np.int64)
-        for part in self._visit(query.columns, one, ordered=rate < 1.0):
+        for part in self._visit(query.columns, one, draw):
             result += part
         return result
 
@@ -73,17 +75,17 @@ class RowSource(ABC):
         self._check((column,))
         result: Counter[Level] = Counter()
 
-        def one(block: Block) -> Counter[Level]:
+        def one(block: Block, _: None) -> Counter[Level]:
             return Counter(value for value in block[column].tolist() if value is not None)
 
-        for part in self._visit((column,), one):
+        for part in self._visit((column,), one, _nothing):
             result.update(part)
         return result
 
     def keep(self, columns: Collection[str], work: Callable[[Block], None]) -> None:
         """Let ``work`` store per-row values in ``block.kept``; nothing comes out."""
         self._check(columns)
-        for _ in self._visit(columns, work):
+        for _ in self._visit(columns, lambda block, _: work(block), _nothing):
             pass
 
     @property
@@ -135,33 +137,33 @@ class RowSource(ABC):
                 raise SchemaError(f"The schema has no column {name!r}.")
 
     def _visit(
-        self, columns: Collection[str], work: Callable[[Block], T], *, ordered: bool = False
+        self,
+        columns: Collection[str],
+        work: Callable[[Block, D], T],
+        draw: Callable[[Block], D],
     ) -> Iterator[T]:
         """Apply ``work`` to each block, on several cores when there is more than one block.
 
-        ``ordered`` keeps to one thread: a test with fixed noise must draw in a fixed order.
+        ``draw`` makes what chance decides about a block (which rows are in the sample) here, one
+        block after the other: a test with fixed noise must draw in a fixed order.
         """
-        blocks = self.blocks(columns)
+        blocks = ((block, draw(block)) for block in self.blocks(columns))
         first = next(blocks, None)
         if first is None:
             return
         second = next(blocks, None)
-        if second is None or ordered:
-            yield work(first)
-            if second is not None:
-                yield work(second)
-            for block in blocks:
-                yield work(block)
+        if second is None:
+            yield work(*first)
             return
         workers = worker_count()
         pool = _pool(os.getpid(), workers)
-        waiting: list[Future[T]] = [pool.submit(work, first), pool.submit(work, second)]
+        waiting: list[Future[T]] = [pool.submit(work, *first), pool.submit(work, *second)]
         try:
             for block in blocks:
                 # A bounded window: rows on disk are never read faster than they are used.
                 if len(waiting) > 2 * workers:
                     yield waiting.pop(0).result()
-                waiting.append(pool.submit(work, block))
+                waiting.append(pool.submit(work, *block))
             while waiting:
                 yield waiting.pop(0).result()
         finally:
@@ -173,6 +175,10 @@ class RowSource(ABC):
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: rows private>"
+
+
+def _nothing(block: Block) -> None:
+    """Chance decides nothing."""
 
 
 def worker_count() -> int:
