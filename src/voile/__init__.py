@@ -14,6 +14,7 @@ from voile.version import __version__
 if TYPE_CHECKING:
     from voile.models.ebm.estimator import EBMClassifier, EBMRegressor
     from voile.models.load import load
+    from voile.models.locally_linear.estimator import LocallyLinearClassifier
     from voile.models.lvq.estimator import GLVQClassifier, GMLVQClassifier, LVQ1Classifier
     from voile.privacy.budget import Budget
     from voile.privacy.ledger import Ledger
@@ -32,6 +33,7 @@ _HOMES = {
     "GMLVQClassifier": "voile.models.lvq.estimator",
     "LVQ1Classifier": "voile.models.lvq.estimator",
     "Ledger": "voile.privacy.ledger",
+    "LocallyLinearClassifier": "voile.models.locally_linear.estimator",
     "Number": "voile.schema",
     "Receipt": "voile.privacy.receipt",
     "Schema": "voile.schema",
@@ -50,6 +52,7 @@ __all__ = [
     "GMLVQClassifier",
     "LVQ1Classifier",
     "Ledger",
+    "LocallyLinearClassifier",
     "Number",
     "Receipt",
     "Schema",

@@ -18,6 +18,7 @@ PUBLIC_NAMES = [
     "GMLVQClassifier",
     "LVQ1Classifier",
     "Ledger",
+    "LocallyLinearClassifier",
     "Number",
     "Receipt",
     "Schema",

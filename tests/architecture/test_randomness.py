@@ -14,6 +14,8 @@ PUBLIC_CHOICES: dict[str, set[str]] = {
     # Places where several prototypes of a class begin.
     "voile.models.lvq.gaussian": {"numpy.random.default_rng"},
     "voile.models.lvq.means": {"numpy.random.default_rng"},
+    # Where maps begin, and their projections.
+    "voile.models.locally_linear.train": {"numpy.random.default_rng"},
     # Made-up tables.
     "voile.audit.prototype_leaks": {"numpy.random.Generator", "numpy.random.default_rng"},
 }

@@ -9,11 +9,21 @@ from typing import Any
 from voile.models.ebm.estimator import EBMClassifier, EBMRegressor
 from voile.models.ebm.estimator import load_estimator as load_ebm
 from voile.models.json_files import read_json
+from voile.models.locally_linear.estimator import LocallyLinearClassifier
+from voile.models.locally_linear.estimator import load_estimator as load_maps
+from voile.models.locally_linear.files import KIND as MAPS
 from voile.models.lvq.estimator import GLVQClassifier, GMLVQClassifier, LVQ1Classifier
 from voile.models.lvq.estimator import load_estimator as load_lvq
 from voile.models.lvq.files import KIND as LVQ
 
-Estimator = EBMClassifier | EBMRegressor | GLVQClassifier | GMLVQClassifier | LVQ1Classifier
+Estimator = (
+    EBMClassifier
+    | EBMRegressor
+    | GLVQClassifier
+    | GMLVQClassifier
+    | LocallyLinearClassifier
+    | LVQ1Classifier
+)
 
 
 def load(path: str | Path) -> Estimator:
@@ -40,5 +50,7 @@ def load(path: str | Path) -> Estimator:
 def _build(data: Any) -> Estimator:
     if isinstance(data, Mapping) and data.get("kind") == LVQ:
         return load_lvq(data)
+    if isinstance(data, Mapping) and data.get("kind") == MAPS:
+        return load_maps(data)
     # Also for what is no model at all: its reader says what is wrong.
     return load_ebm(data)

@@ -1,0 +1,269 @@
+"""LocallyLinearClassifier: private filters that a person can look at."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import softmax
+from sklearn.base import ClassifierMixin
+
+from voile.models.estimator import PrivateEstimator, is_array
+from voile.models.locally_linear import files
+from voile.models.locally_linear.fit import fit_model
+from voile.models.locally_linear.model import LocallyLinearModel
+from voile.models.locally_linear.settings import Basis, Centring, Preset, Settings
+from voile.privacy.ledger import Ledger
+from voile.schema import Category, Number, Schema
+
+Floats = NDArray[np.float64]
+T = TypeVar("T")
+Auto = Literal["auto"]
+
+
+class LocallyLinearClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]
+    """Private classes by locally linear maps: a few linear filters per class, blended row by row.
+
+    The score of a class is the mean of its maps, weighted by how well each fits the row, so every
+    answer is explained by filters of the input's own shape: pictures for pictures, signed bars for
+    tables (Harder, Bauer & Park 2020). Trained on noised sums of gradients whose lengths are known
+    in closed form.
+
+    Parameters
+    ----------
+    epsilon, delta : float
+        Budget of one fit; ``epsilon=inf`` trains without noise and without a guarantee.
+    schema : Schema, optional
+        What is public: bounds, levels, classes. What it lacks is found privately, for a share of
+        the budget.
+    ledger : Ledger, optional
+        Where the fit is recorded; by default one of its own.
+    image_shape : tuple of int, optional
+        (height, width) or (height, width, channels) if the columns are the pixels of pictures, row
+        by row, channels last. Pixels of type uint8 are known to lie from 0 to 255; the range of
+        others, if the schema does not say it, is found privately among the usual ones.
+    preset : {"accurate", "readable"}
+        "readable" takes few maps and smooth borders, so that single filters can be read.
+    maps : int or "auto"
+        Maps per class.
+    inverse_temperature : float or "auto"
+        Large: the best map of a class decides alone; small: all blend.
+    projection : int, optional
+        Train behind random projections to so many coordinates, as published, instead of in a
+        smooth basis.
+    shared_projection : bool
+        One projection for all maps instead of one for each.
+    basis : {"auto", "smooth", "plain"}
+        Pictures are trained in low frequencies ("smooth"), which are fewer than pixels.
+    centring : {"auto", "private", "fixed", "none"}
+        What is subtracted from rows: a private mean (from the budget), the middle of the public
+        bounds, or nothing.
+    normalise : bool or "auto"
+        Whether rows are brought to length 1.
+    copies : bool or "auto"
+        Whether gradients are averaged over slightly moved copies of each picture (no cost in
+        privacy, more in time).
+    sampling_rate, steps, clip, learning_rate : number or "auto"
+        Part of the rows in each lot, number of lots, bound of a row's gradient, size of steps.
+    random_state : int, optional
+        Seeds public choices (the maps' start, projections); never noise.
+
+    Attributes
+    ----------
+    filters_ : ndarray of shape (classes, maps, features)
+        The maps as weights of the features.
+    model_ : LocallyLinearModel
+    classes_ : ndarray of shape (classes,)
+    receipt_ : Receipt
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from voile import Category, LocallyLinearClassifier, Number, Schema
+    >>> X = np.random.default_rng(0).normal(size=(2000, 2)) + np.repeat([[0, 0], [4, 4]], 1000, 0)
+    >>> y = np.repeat(["well", "ill"], 1000)
+    >>> schema = Schema(
+    ...     {"a": Number(-5, 10), "b": Number(-5, 10)}, target=Category(["well", "ill"])
+    ... )
+    >>> model = LocallyLinearClassifier(epsilon=1.0, schema=schema).fit(X, y)
+    >>> print(model.predict([[0, 0], [4, 4]]))
+    ['well' 'ill']
+    """
+
+    def __init__(
+        self,
+        *,
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        schema: Schema | None = None,
+        ledger: Ledger | None = None,
+        image_shape: tuple[int, ...] | None = None,
+        preset: Preset = "accurate",
+        maps: int | Auto = "auto",
+        inverse_temperature: float | Auto = "auto",
+        projection: int | None = None,
+        shared_projection: bool = False,
+        basis: Basis = "auto",
+        centring: Centring = "auto",
+        normalise: bool | Auto = "auto",
+        copies: bool | Auto = "auto",
+        sampling_rate: float | Auto = "auto",
+        steps: int | Auto = "auto",
+        clip: float | Auto = "auto",
+        learning_rate: float | Auto = "auto",
+        random_state: int | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.schema = schema
+        self.ledger = ledger
+        self.image_shape = image_shape
+        self.preset = preset
+        self.maps = maps
+        self.inverse_temperature = inverse_temperature
+        self.projection = projection
+        self.shared_projection = shared_projection
+        self.basis = basis
+        self.centring = centring
+        self.normalise = normalise
+        self.copies = copies
+        self.sampling_rate = sampling_rate
+        self.steps = steps
+        self.clip = clip
+        self.learning_rate = learning_rate
+        self.random_state = random_state
+
+    def _settings(self) -> Settings:
+        shape = self.image_shape
+        return Settings(
+            image_shape=tuple(shape) if isinstance(shape, list) else shape,
+            preset=self.preset,
+            maps=_or_none(self.maps),
+            inverse_temperature=_or_none(self.inverse_temperature),
+            projection=self.projection,
+            shared_projection=self.shared_projection,
+            basis=self.basis,
+            centring=self.centring,
+            normalise=_or_none(self.normalise),
+            copies=_or_none(self.copies),
+            sampling_rate=_or_none(self.sampling_rate),
+            steps=_or_none(self.steps),
+            clip=_or_none(self.clip),
+            learning_rate=_or_none(self.learning_rate),
+            random_state=self.random_state,
+        )
+
+    def fit(self, X: object, y: object = None) -> Self:
+        """Train on private rows.
+
+        Parameters
+        ----------
+        X : data frame, array, mapping, or path of Parquet files; shape (rows, columns)
+            With `image_shape`, an array of shape (rows, height, width[, channels]) will do, too.
+        y : array of shape (rows,), or the name of the target column
+
+        Returns
+        -------
+        self
+        """
+        settings = self._settings()
+        X = self._flat(X)
+        table, budget, ledger = self._protect(X, y, Category())
+        if self.image_shape is not None and self.schema is None and _bytes(X):
+            # The type is public, and with it the range.
+            known = {name: Number(0, 255) for name in table.schema}
+            table = table.with_schema(Schema(known, target=table.schema.target))
+        what = f"{type(self).__name__}.fit"
+        self.model_ = fit_model(table, budget, ledger, settings, what)
+        self._describe(X)
+        return self
+
+    def _flat(self, X: object) -> object:
+        """Pictures as rows of pixels."""
+        if self.image_shape is not None and is_array(X) and len(X.shape) > 2:
+            return X.reshape(len(X), -1)
+        return X
+
+    def _encode(self, X: object) -> dict[str, Any]:
+        return super()._encode(self._flat(X))
+
+    def explain_local(self, X: object) -> Any:
+        """Explain the answers for rows that the caller holds (costs nothing).
+
+        Parameters
+        ----------
+        X : table of shape (rows, columns), or array of pictures
+
+        Returns
+        -------
+        FilterDecisions
+            Per row: probabilities, maps ranked by their weight, weighted filters, and what each
+            input adds.
+        """
+        return super().explain_local(self._flat(X))
+
+    def _describe(self, X: object = None) -> None:
+        super()._describe(X)
+        model: LocallyLinearModel = self.model_
+        self._set_classes(model.classes)
+        self.filters_ = model.filters
+
+    @classmethod
+    def _from_model(cls, model: LocallyLinearModel) -> Self:
+        result = cls(
+            epsilon=model.receipt.epsilon,
+            delta=model.receipt.delta,
+            schema=model.schema,
+            image_shape=model.image_shape,
+            maps=model.maps,
+            inverse_temperature=model.beta,
+        )
+        result.model_ = model
+        result._describe()
+        return result
+
+    def _scores(self, X: object) -> Floats:
+        columns = self._encode(X)
+        model: LocallyLinearModel = self.model_
+        return model.decide(columns)
+
+    def decision_function(self, X: object) -> Floats:
+        """Scores of the classes.
+
+        Returns
+        -------
+        ndarray of shape (rows, classes), or (rows,) for two classes
+            For two classes, that of the second minus that of the first: its log odds.
+        """
+        scores = self._scores(X)
+        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+
+    def predict_proba(self, X: object) -> Floats:
+        """Probabilities of the classes, shape (rows, classes)."""
+        return np.asarray(softmax(self._scores(X), axis=1))
+
+    def predict(self, X: object) -> NDArray[Any]:
+        """Class with the highest score of each row, shape (rows,)."""
+        scores = self._scores(X)
+        chosen: NDArray[Any] = self.classes_[scores.argmax(axis=1)]
+        return chosen
+
+    def _write(self, path: str | Path) -> Path:
+        return files.write(self.model_, path)
+
+
+def _or_none(value: T | Auto) -> T | None:
+    if isinstance(value, str) and value == "auto":
+        return None
+    return value
+
+
+def _bytes(X: object) -> bool:
+    return is_array(X) and X.dtype == np.uint8
+
+
+def load_estimator(data: Any) -> LocallyLinearClassifier:
+    """A fitted estimator from what `save` wrote."""
+    return LocallyLinearClassifier._from_model(files.from_dict(data))

@@ -1,0 +1,235 @@
+"""One fit from budget to frozen model: what is paid when, and what is made of what comes out."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+from voile.errors import SchemaError
+from voile.models.features import Features
+from voile.models.locally_linear.inputs import Inputs
+from voile.models.locally_linear.model import LocallyLinearModel
+from voile.models.locally_linear.queries import (
+    BRIGHTEST,
+    COUNT_WEIGHT,
+    Directions,
+    MapSteps,
+    PixelRanges,
+    ProjectedSteps,
+    keep_squares,
+    unproject,
+)
+from voile.models.locally_linear.queries import PROJECTION_BITS as _BITS
+from voile.models.locally_linear.settings import Course, Settings, check, choose
+from voile.models.locally_linear.train import (
+    STEPS_LOOK,
+    Trained,
+    draw_projections,
+    start_weights,
+    train,
+)
+from voile.models.progress import progress_bar
+from voile.privacy.budget import Budget
+from voile.privacy.calibrate import calibrate, gaussian_share, poisson_share
+from voile.privacy.discovery import complete, discovery_shape
+from voile.privacy.events import Plan, Step
+from voile.privacy.grant import Grant, Ticket, reserve
+from voile.privacy.ledger import Ledger
+from voile.privacy.mechanisms import gaussian_sum
+from voile.privacy.receipt import Receipt, write_receipt
+from voile.privacy.vault import PrivateTable, keep
+from voile.schema import Category, Number, Schema
+
+Floats = NDArray[np.float64]
+
+RANGE_LOOK = "range of pixels"
+CENTRE_LOOK = "centre and row count"
+
+_RANGE, _CENTRE = 0.002, 0.01
+_CLASSES, _DISCOVERY = 0.02, 0.15
+"""Shares of mu^2: for the pixels' range, for the mean, for classes alone or for columns, too."""
+
+_INTERRUPTED = (
+    "Training was interrupted: nothing of it is released, and what it was to cost stays spent in "
+    "the ledger, because the rows were looked at."
+)
+
+
+def fit_model(
+    table: PrivateTable, budget: Budget, ledger: Ledger, settings: Settings, what: str
+) -> LocallyLinearModel:
+    """Pay, carry out, and freeze what came out.
+
+    Raises
+    ------
+    BudgetExceeded
+        If the plan does not fit the ledger; nothing was spent.
+    """
+    levels = [one.levels for one in table.schema.values() if isinstance(one, Category)]
+    listed = all(one is not None for one in levels)
+    check(table.schema, settings, len(Features(table.schema)) if listed else None)
+    course = choose(settings, budget, sampled=table.rows_per_unit == 1)
+    shape = Plan(tuple(_shape(table.schema, course, settings, budget.delta)))
+    plan = calibrate(budget, shape, ledger.relation)
+    grant = reserve(table, ledger, plan, what)
+    try:
+        # Blocks of rows are worked on side by side; threads inside each would be in the way.
+        with threadpool_limits(1, user_api="blas"):
+            return _carry_out(table, grant, budget, course, settings)
+    except KeyboardInterrupt as interruption:
+        interruption.add_note(_INTERRUPTED)
+        raise
+
+
+def _shape(schema: Schema, course: Course, settings: Settings, delta: float) -> list[Step]:
+    """All looks, with their shares of mu^2."""
+    steps: list[Step] = []
+    pixels = settings.image_shape is not None
+    known = _with_range(schema, 1.0, signed=False) if pixels else schema
+    if known is not schema:
+        steps.append(gaussian_share(RANGE_LOOK, _RANGE))
+    columns_known = all(column.known for column in known.values())
+    found = discovery_shape(known, _CLASSES if columns_known else _DISCOVERY, delta)
+    steps += found
+    steps.append(gaussian_share(CENTRE_LOOK, _CENTRE))
+    left = 1.0 - _RANGE - _CENTRE - (_DISCOVERY if found and not columns_known else _CLASSES)
+    if course.rate < 1.0:
+        steps.append(poisson_share(STEPS_LOOK, left, rate=course.rate, count=course.steps))
+    else:
+        steps.append(gaussian_share(STEPS_LOOK, left, count=course.steps))
+    return steps
+
+
+def _carry_out(
+    table: PrivateTable, grant: Grant, budget: Budget, course: Course, settings: Settings
+) -> LocallyLinearModel:
+    if RANGE_LOOK in [step.label for step in grant.plan]:
+        table = _find_range(table, grant.take(RANGE_LOOK))
+    table = complete(table, grant)
+    inputs, rows = _look_around(table, grant, course, settings)
+    keep(table, inputs.columns, lambda block: inputs.prepare(block, course.copies))
+    classes, size = inputs.class_count, inputs.size
+    seed = settings.random_state
+    with progress_bar("training", course.steps) as progress:
+        if course.projection is None:
+            weights = start_weights(course, classes, size, seed)
+            query = MapSteps(inputs, weights, course.beta, course.bias, course.clip)
+            trained = train(table, grant, query, course, rows, progress)
+        else:
+            shared = settings.shared_projection
+            drawn = draw_projections(course, size, shared=shared, random_state=seed)
+            keep(table, (), lambda block: keep_squares(block, drawn))
+            weights = start_weights(course, classes, course.projection, seed)
+            query = ProjectedSteps(
+                inputs, weights, course.beta, course.bias, course.clip, projections=drawn
+            )
+            trained = _seen(train(table, grant, query, course, rows, progress), drawn)
+    return freeze(inputs, course, trained, write_receipt(grant, budget), settings.image_shape)
+
+
+def _with_range(schema: Schema, top: float, *, signed: bool) -> Schema:
+    """The schema with all pixels of unknown range between 0 (or -top) and top."""
+    if all(column.known for column in schema.values()):
+        return schema
+    pixel = Number(-top if signed else 0.0, top)
+    columns = {
+        name: pixel if isinstance(column, Number) and not column.known else column
+        for name, column in schema.items()
+    }
+    return Schema(columns, target=schema.target, rows=schema.rows, unit=schema.unit)
+
+
+def _find_range(table: PrivateTable, ticket: Ticket) -> PrivateTable:
+    """All pixels get the smallest usual range that nearly all pictures keep to."""
+    schema = table.schema
+    unknown = tuple(n for n, c in schema.items() if isinstance(c, Number) and not c.known)
+    release = gaussian_sum(table, PixelRanges(unknown), ticket)
+    counts = release.values.reshape(2, -1)
+    doubt = 4.0 * release.standard_error * math.sqrt(counts.size)
+    few = max(0.01 * max(float(counts.sum()), 0.0), doubt)
+    signed = bool(counts[1].sum() > few)
+    beyond = counts.sum() - np.cumsum(counts.sum(axis=0))
+    place = int(np.argmax(beyond[: len(BRIGHTEST)] <= few))
+    if not (beyond[: len(BRIGHTEST)] <= few).any():
+        place = len(BRIGHTEST) - 1
+    return table.with_schema(_with_range(schema, BRIGHTEST[place], signed=signed))
+
+
+def _look_around(
+    table: PrivateTable, grant: Grant, course: Course, settings: Settings
+) -> tuple[Inputs, float]:
+    """Release the mean direction and the number of rows, and make the inputs of them."""
+    schema, picture = table.schema, settings.picture
+    features = len(Features(schema))
+    target = schema.target
+    count = len(target.levels or ()) if isinstance(target, Category) else 0
+    if count < 2:
+        raise SchemaError(
+            f"Private discovery found {count} class(es) of the target, and two are needed: list "
+            "the classes in the schema (target=Category([...])), or give a larger epsilon."
+        )
+    if not features:
+        raise SchemaError(
+            "No level of any category was found, so there is nothing to learn from: list the "
+            "levels in the schema, or give a larger epsilon."
+        )
+    size = features if course.basis is None else len(course.basis.matrix())
+    middle = np.zeros(features)
+    plain = Inputs(
+        schema, picture, course.basis, course.normalise, np.zeros(size), np.ones(size), middle
+    )
+    query = Directions(plain)
+    release = gaussian_sum(table, query, grant.take(CENTRE_LOOK))
+    rows = max(float(release.values[-1]) / COUNT_WEIGHT, 10.0)
+    if course.centring == "none":
+        return plain, rows
+    mean = release.values[:-1] * query.length / rows
+    # Drawn to nothing as far as its noise says.
+    error = release.standard_error * query.length / rows
+    doubt = size * error**2 / max(float(mean @ mean), 1e-12)
+    return replace(plain, centre=mean * max(0.0, 1.0 - doubt)), rows
+
+
+def _seen(trained: Trained, projections: NDArray[np.int64]) -> Trained:
+    """Weights of projections as weights of points."""
+    points = unproject(trained.weights[:, :, :-1], projections)
+    squares = (projections * 2.0**-_BITS) ** 2
+    maps = trained.weights.shape[1]
+    variance = np.stack(
+        [trained.errors[:, m, :-1] ** 2 @ squares[m % len(squares)] for m in range(maps)], axis=1
+    )
+    return Trained(
+        np.concatenate([points, trained.weights[:, :, -1:]], axis=2),
+        np.concatenate([np.sqrt(variance), trained.errors[:, :, -1:]], axis=2),
+    )
+
+
+def freeze(
+    inputs: Inputs,
+    course: Course,
+    trained: Trained,
+    receipt: Receipt,
+    image_shape: tuple[int, ...] | None,
+    taught_by: str | None = None,
+) -> LocallyLinearModel:
+    """Make the record."""
+    return LocallyLinearModel(
+        inputs,
+        _frozen(trained.weights[:, :, :-1]),
+        _frozen(trained.weights[:, :, -1] * course.bias),
+        _frozen(trained.errors[:, :, :-1]),
+        course.beta,
+        receipt,
+        image_shape,
+        taught_by,
+    )
+
+
+def _frozen(values: Floats) -> Floats:
+    result = np.array(values, dtype=np.float64)
+    result.setflags(write=False)
+    return result

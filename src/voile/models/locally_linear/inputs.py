@@ -1,0 +1,177 @@
+"""From the columns of a row to the point that the maps see, and back to pictures and bars.
+
+A point is z = scale (B u) - shift c: u the features, B a public basis, c a released centre; the two
+numbers per row come from bringing the row to length 1 (or into the unit ball). So a filter of the
+maps is a picture B'w, and what each pixel adds to a score is known exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from voile.errors import SettingError
+from voile.models.features import Features
+from voile.models.locally_linear.kernels import shorten
+from voile.models.locally_linear.pictures import STILL, Move, Shape, SmoothBasis, moved
+from voile.models.whole_numbers import exact_product
+from voile.privacy.queries import TARGET, Block
+from voile.schema import Category, Schema
+
+Floats = NDArray[np.float64]
+Wholes = NDArray[np.int16]
+
+BITS = 11
+"""Coordinates of points in training are multiples of 2^-BITS: products with weights of 13 bits are
+whole numbers below 2^24, which single precision holds exactly."""
+
+ONE: int = 2**BITS
+
+POINTS, CLASSES = "maps points", "maps classes"
+
+_CHUNK_NUMBERS = 2_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Spread:
+    """Rows that a caller holds, taken apart: ``points = scale (B features) - shift centre``."""
+
+    features: Floats
+    scale: Floats
+    shift: Floats
+    points: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Inputs:
+    """How rows become points of length 1 (``normalise``), or of length 1 at most.
+
+    Attributes
+    ----------
+    schema : Schema
+        Complete, with the classes as its target.
+    picture : tuple of int, or None
+        Height, width and channels if features are pixels: they are then read from 0 (lower bound)
+        to 1 (upper bound), and from -1 to 1 otherwise.
+    basis : SmoothBasis or None
+        Public. None: the features themselves.
+    normalise : bool
+        Rows are brought to length 1 before and after the centre is subtracted.
+    centre : ndarray of shape (size,)
+        Released, or zeros.
+    radius : ndarray of shape (size,)
+        Released, or ones: what coordinates are divided by.
+    filling : ndarray of shape (features,)
+        Released or public: what a missing number counts as.
+    """
+
+    schema: Schema
+    picture: Shape | None
+    basis: SmoothBasis | None
+    normalise: bool
+    centre: Floats
+    radius: Floats
+    filling: Floats
+
+    @property
+    def size(self) -> int:
+        """Coordinates of a point."""
+        return len(self.centre)
+
+    @cached_property
+    def features(self) -> Features:
+        """Names and scales of the features."""
+        return Features(self.schema)
+
+    @cached_property
+    def matrix(self) -> Floats:
+        """The basis, shape (size, features)."""
+        return np.eye(len(self.features)) if self.basis is None else self.basis.matrix()
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns that `prepare` reads."""
+        return (*self.schema, TARGET)
+
+    @property
+    def class_count(self) -> int:
+        """Classes of the target."""
+        target = self.schema.target
+        assert isinstance(target, Category)
+        return len(target.levels or ())
+
+    def read(self, columns: Mapping[str, Any], rows: int) -> Floats:
+        """Features of encoded rows, shape (rows, features); missing ones are filled in."""
+        found = self.features.encode(columns, rows).astype(np.float64)
+        if self.picture is not None:
+            found = (found + 1.0) / 2.0
+        gaps = np.isnan(found)
+        return np.where(gaps, self.filling, found) if gaps.any() else found
+
+    def transform(self, features: Floats, move: Move = STILL) -> Floats:
+        """Coordinates before anything is subtracted, shape (rows, size), exact for each row."""
+        if self.basis is None and move == STILL:
+            return features
+        if self.picture is None:
+            raise SettingError("Only pictures can be moved: give their image_shape.")
+        return exact_product(features, moved(self.matrix, self.picture, move))
+
+    def directions(self, features: Floats) -> Floats:
+        """Rows as they are when their mean is taken: of length 1 if rows are normalised."""
+        found = self.transform(features)
+        if self.normalise:
+            shorten(found, 1.0, found := np.array(found))
+        return found
+
+    def place(self, transformed: Floats) -> Floats:
+        """Points of rows that were transformed, in full precision."""
+        result = np.array(transformed, dtype=np.float64)
+        if self.normalise:
+            shorten(result, 1.0, result)
+        result -= self.centre
+        result /= self.radius
+        shorten(result, 1.0 if self.normalise else 0.0, result)
+        return result
+
+    def prepare(self, block: Block, copies: tuple[Move, ...] = (STILL,)) -> None:
+        """Keep points of each row and its moved copies, and its class, inside the vault."""
+        columns = {name: block[name] for name in self.schema}
+        points: Wholes = np.empty((block.rows, len(copies), self.size), dtype=np.int16)
+        step = max(_CHUNK_NUMBERS // max(len(self.features), self.size, 1), 1)
+        for start in range(0, block.rows, step):
+            part = slice(start, start + step)
+            some = {name: values[part] for name, values in columns.items()}
+            features = self.read(some, min(start + step, block.rows) - start)
+            for a, move in enumerate(copies):
+                placed = self.place(self.transform(features, move))
+                # Towards zero, and a little less: never longer than 1.
+                points[part, a] = placed * (ONE * (1.0 - 1e-9))
+        block.kept[POINTS] = points
+        codes = block[TARGET]
+        block.kept[CLASSES] = np.where(codes < self.class_count, codes, -1).astype(np.int32)
+
+    def spread(self, columns: Mapping[str, Any], rows: int) -> Spread:
+        """Take public rows apart, so that each feature's part in a score can be told."""
+        features = self.read(columns, rows)
+        found = self.transform(features)
+        first = np.ones(rows)
+        if self.normalise:
+            norms = np.linalg.norm(found, axis=1)
+            first = np.where(norms > 1e-9, 1.0 / np.maximum(norms, 1e-9), 0.0)
+        moved_rows = (found * first[:, None] - self.centre) / self.radius
+        norms = np.linalg.norm(moved_rows, axis=1)
+        if self.normalise:
+            second = np.where(norms > 1e-9, 1.0 / np.maximum(norms, 1e-9), 0.0)
+        else:
+            second = 1.0 / np.maximum(norms, 1.0)
+        return Spread(features, first * second, second, moved_rows * second[:, None])
+
+    def filters(self, weights: Floats) -> Floats:
+        """Weights of points as weights of features, shape (..., features)."""
+        found = weights / self.radius
+        return np.asarray(found if self.basis is None else found @ self.matrix)

@@ -1,0 +1,228 @@
+"""What a user may set for locally linear maps, and the rule that chooses the rest.
+
+The rule reads public facts alone (shape of pictures, number of classes, budget); it was found on
+held-out parts of several data sets and is the same for all of them.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+
+from voile.errors import SchemaError, SettingError
+from voile.models.locally_linear.pictures import STILL, Move, Shape, SmoothBasis
+from voile.privacy.budget import Budget
+from voile.schema import Category, Schema
+
+Basis = Literal["auto", "smooth", "plain"]
+Centring = Literal["auto", "private", "fixed", "none"]
+Preset = Literal["accurate", "readable"]
+
+MOST_MAPS = 1_000
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What was asked for; None stands for "auto"."""
+
+    image_shape: tuple[int, ...] | None = None
+    preset: Preset = "accurate"
+    maps: int | None = None
+    inverse_temperature: float | None = None
+    projection: int | None = None
+    shared_projection: bool = False
+    basis: Basis = "auto"
+    centring: Centring = "auto"
+    normalise: bool | None = None
+    copies: bool | None = None
+    sampling_rate: float | None = None
+    steps: int | None = None
+    clip: float | None = None
+    learning_rate: float | None = None
+    random_state: int | None = None
+
+    def __post_init__(self) -> None:
+        for name, allowed in (("preset", Preset), ("basis", Basis), ("centring", Centring)):
+            if getattr(self, name) not in get_args(allowed):
+                raise SettingError(
+                    f"The '{name}' must be one of {', '.join(map(repr, get_args(allowed)))}. Got "
+                    f"{getattr(self, name)!r} instead."
+                )
+        for name, low, high in (
+            ("inverse_temperature", 0.0, 1e3),
+            ("sampling_rate", 1e-5, 1.0),
+            ("clip", 1e-5, 1e3),
+            ("learning_rate", 1e-6, 1e3),
+        ):
+            value = getattr(self, name)
+            if value is not None and not (_is_number(value) and low <= value <= high):
+                raise SettingError(
+                    f"The '{name}' must be 'auto' or a number from {low:g} to {high:g}. Got "
+                    f"{value!r} instead."
+                )
+        for name, most in (("maps", MOST_MAPS), ("projection", 100_000), ("steps", 1_000_000)):
+            value = getattr(self, name)
+            if value is not None and not _is_count(value, 1, most):
+                other = "None" if name == "projection" else "'auto'"
+                raise SettingError(
+                    f"The '{name}' must be {other} or a whole number from 1 to {most}. Got "
+                    f"{value!r} instead."
+                )
+        for name in ("normalise", "copies"):
+            value = getattr(self, name)
+            if value is not None and not isinstance(value, (bool, np.bool_)):
+                raise SettingError(
+                    f"The '{name}' must be 'auto', True or False. Got {value!r} instead."
+                )
+        if self.random_state is not None and not _is_count(self.random_state, 0):
+            raise SettingError(
+                "The 'random_state' must be None or a whole number of at least 0. Got "
+                f"{self.random_state!r} instead."
+            )
+        shape = self.image_shape
+        if shape is not None and not (
+            isinstance(shape, tuple)
+            and len(shape) in (2, 3)
+            and all(_is_count(one, 1) for one in shape)
+        ):
+            raise SettingError(
+                "The 'image_shape' must be (height, width) or (height, width, channels), in "
+                f"pixels. Got {shape!r} instead."
+            )
+        if shape is None and (self.basis == "smooth" or self.copies):
+            raise SettingError(
+                "A smooth basis and moved copies are for pictures: give their 'image_shape'."
+            )
+        if self.projection is not None and (self.basis == "smooth" or self.copies):
+            raise SettingError(
+                "A random 'projection' takes the place of the smooth basis and of copies: leave "
+                "these at 'auto'."
+            )
+
+    @property
+    def picture(self) -> Shape | None:
+        """Height, width, channels."""
+        shape = self.image_shape
+        if shape is None:
+            return None
+        return int(shape[0]), int(shape[1]), int(shape[2]) if len(shape) == 3 else 1
+
+
+@dataclass(frozen=True)
+class Course:
+    """Everything that training needs to know, decided before the first look."""
+
+    maps: int
+    beta: float
+    projection: int | None
+    basis: SmoothBasis | None
+    copies: tuple[Move, ...]
+    centring: Centring
+    normalise: bool
+    rate: float
+    steps: int
+    clip: float
+    learning_rate: float
+    spread: float
+    """Standard deviation of the weights at the start."""
+
+    bias: float
+    """The constant input."""
+
+    average: float
+    """Part of the steps, at the end, whose weights are averaged."""
+
+
+_COPIES = (
+    STILL,
+    Move(down=1),
+    Move(down=-1),
+    Move(right=1),
+    Move(right=-1),
+    Move(turn=7),
+    Move(turn=-7),
+    Move(shear=0.1),
+    Move(shear=-0.1),
+)
+
+
+def choose(settings: Settings, budget: Budget, *, sampled: bool) -> Course:
+    """The course of training, by the rule where nothing was asked for.
+
+    Parameters
+    ----------
+    settings : Settings
+    budget : Budget
+    sampled : bool
+        Whether rows may be sampled one by one (they may not if a privacy unit has several).
+    """
+    picture, readable = settings.picture, settings.preset == "readable"
+    projected = settings.projection is not None
+    smooth = picture is not None and not projected and settings.basis != "plain"
+    basis = None
+    if smooth:
+        assert picture is not None
+        basis = SmoothBasis(picture, cut=12, width=6.0, window=readable)
+    moves = smooth if settings.copies is None else settings.copies
+    rate = settings.sampling_rate
+    if rate is None:
+        rate = 0.1
+    if not sampled:
+        if settings.sampling_rate not in (None, 1.0) and not budget.unlimited:
+            raise SettingError(
+                "Rows are sampled one by one, which proves nothing for units of several rows: use "
+                "Unit(..., rows=1), or sampling_rate=1."
+            )
+        rate = rate if budget.unlimited else 1.0
+    maps = settings.maps or (5 if readable else 20)
+    beta = settings.inverse_temperature
+    centring = settings.centring
+    return Course(
+        maps=maps,
+        beta=0.1 if beta is None else beta,
+        projection=settings.projection,
+        basis=basis,
+        copies=_COPIES if moves else (STILL,),
+        centring="private" if centring == "auto" else centring,
+        normalise=picture is not None if settings.normalise is None else settings.normalise,
+        rate=rate,
+        steps=settings.steps or 300,
+        clip=settings.clip or 0.05,
+        learning_rate=settings.learning_rate or 0.3,
+        spread=(0.05 if readable else 3.0) if maps > 1 else 0.0,
+        bias=0.3,
+        average=0.5,
+    )
+
+
+def check(schema: Schema, settings: Settings, features: int | None) -> None:
+    """Refuse what no fit can do before anything is spent."""
+    if not len(schema):
+        raise SchemaError("The schema has no columns to learn from: give at least one.")
+    target = schema.target
+    if isinstance(target, Category) and target.levels is not None and len(target.levels) < 2:
+        raise SchemaError(
+            f"The target has {len(target.levels)} class: give at least two, in schema.target."
+        )
+    shape = settings.image_shape
+    if shape is None or features is None:
+        return
+    if math.prod(shape) != features:
+        raise SettingError(
+            f"The 'image_shape' {shape} has {math.prod(shape)} pixels and the table has {features} "
+            "features: give one column per pixel."
+        )
+    if any(isinstance(one, Category) for one in schema.values()):
+        raise SettingError("Pixels must be numbers: the table has a category among them.")
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+
+
+def _is_count(value: object, low: int, high: int | None = None) -> bool:
+    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    return whole and low <= value and (high is None or value <= high)  # type: ignore[operator]

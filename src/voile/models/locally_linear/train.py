@@ -1,0 +1,138 @@
+"""From released gradient sums to weights: Adam, and the mean over the last steps.
+
+Everything here reads released values and public chance only.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from voile.models.locally_linear.queries import PROJECTION_BITS, MapSteps
+from voile.models.locally_linear.settings import Course
+from voile.privacy.events import Unprotected
+from voile.privacy.grant import Grant
+from voile.privacy.mechanisms import gaussian_sum
+from voile.privacy.vault import PrivateTable
+
+Floats = NDArray[np.float64]
+
+STEPS_LOOK = "steps"
+
+_MOMENTUM, _MEMORY = 0.9, 0.99
+"""Decay of the means of gradients and of their squares."""
+
+
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """Weights of shape (classes, maps, coordinates + 1), and their standard error by the noise."""
+
+    weights: Floats
+    errors: Floats
+
+
+class Adam:
+    """Kingma & Ba's steps, with the mean of the weights over the last of them."""
+
+    def __init__(self, weights: Floats, rate: float, steps: int, average: float) -> None:
+        self.weights = weights
+        self._rate, self._steps = rate, steps
+        self._first = np.zeros_like(weights)
+        self._second = np.zeros_like(weights)
+        self._from = min(math.floor((1.0 - average) * steps), steps - 1)
+        self._sum = np.zeros_like(weights)
+        self._done = 0
+
+    def step(self, gradient: Floats) -> None:
+        """Take one step."""
+        self._done += 1
+        self._first += (1.0 - _MOMENTUM) * (gradient - self._first)
+        self._second += (1.0 - _MEMORY) * (gradient**2 - self._second)
+        self.weights = self.weights - self._rate * (self._first / (1.0 - _MOMENTUM**self._done)) / (
+            self._scale() + 1e-10
+        )
+        if self._done > self._from:
+            self._sum += self.weights
+
+    def _scale(self) -> Floats:
+        return np.sqrt(self._second / (1.0 - _MEMORY**self._done))
+
+    @property
+    def mean(self) -> Floats:
+        """Mean weights of the last steps."""
+        return self._sum / max(self._done - self._from, 1)
+
+    def errors(self, noise: float) -> Floats:
+        """Standard error of the mean weights by noise of this deviation on each gradient.
+
+        Steps are divided by the scale of the last one, and nothing pulls weights back: an upper
+        estimate.
+        """
+        total, later = 0.0, 0.0
+        kept = max(self._done - self._from, 1)
+        # What one gradient does to the mean: its momentum times the part of the mean after it.
+        for number in range(self._done, 0, -1):
+            part = min(self._done - number + 1, kept) / kept
+            later = _MOMENTUM * later + (1.0 - _MOMENTUM) * part
+            total += later**2
+        scale = np.maximum(self._scale(), 1e-300)
+        return np.asarray(self._rate * noise * math.sqrt(total) / scale)
+
+
+def start_weights(
+    course: Course, classes: int, coordinates: int, random_state: int | None
+) -> Floats:
+    """Public chance, the same for all classes: maps differ, and no class is ahead of another."""
+    chance = np.random.default_rng(random_state)
+    one = chance.normal(0.0, course.spread, (course.maps, coordinates + 1))
+    return np.repeat(one[None], classes, axis=0)
+
+
+def draw_projections(
+    course: Course, coordinates: int, *, shared: bool, random_state: int | None
+) -> NDArray[np.int64]:
+    """Public chance: entries N(0, 1 / size), in whole units; (maps or 1, size, coordinates)."""
+    assert course.projection is not None
+    chance = np.random.default_rng(None if random_state is None else random_state + 1)
+    count = 1 if shared else course.maps
+    drawn = chance.normal(
+        0.0, 1.0 / math.sqrt(course.projection), (count, course.projection, coordinates)
+    )
+    return np.asarray(np.round(drawn * 2**PROJECTION_BITS).astype(np.int64))
+
+
+def train(
+    table: PrivateTable,
+    grant: Grant,
+    query: MapSteps,
+    course: Course,
+    rows: float,
+    progress: Callable[[int], None] = lambda done: None,
+) -> Trained:
+    """Descend by noised sums over sampled lots.
+
+    Parameters
+    ----------
+    query : MapSteps
+        With the weights at the start.
+    rows : float
+        Released number of rows.
+    """
+    plain = isinstance(grant.plan[STEPS_LOOK], Unprotected)
+    lots = max(round(1.0 / course.rate), 1)
+    lot = max(rows * course.rate, 1.0)
+    adam = Adam(query.weights, course.learning_rate, course.steps, course.average)
+    noise = 0.0
+    for number in range(course.steps):
+        # Without noise there is nothing to gain from chance: lots take turns.
+        turn = (number % lots, lots) if plain and lots > 1 else None
+        query = replace(query, weights=adam.weights, lot=turn)
+        release = gaussian_sum(table, query, grant.take(STEPS_LOOK))
+        noise = release.standard_error / lot
+        adam.step(release.values.reshape(adam.weights.shape) / lot)
+        progress(number + 1)
+    return Trained(adam.mean, adam.errors(noise))
