@@ -25,6 +25,16 @@ from voile.models.ebm.queries import (
     whole_mixing,
 )
 from voile.models.features import Features
+from voile.models.locally_linear.inputs import Inputs
+from voile.models.locally_linear.pictures import STILL, Move, SmoothBasis
+from voile.models.locally_linear.queries import (
+    PROJECTION_BITS,
+    Directions,
+    MapSteps,
+    PixelRanges,
+    ProjectedSteps,
+    keep_squares,
+)
 from voile.models.lvq.metric_steps import MetricPulls
 from voile.models.lvq.plain import Costs
 from voile.models.lvq.queries import ClassSums, ClusterSums, Lengths, Moments, Pulls
@@ -333,6 +343,92 @@ moments = st.sampled_from(
     ]
 )
 
+# -- queries of locally linear maps ----------------------------------------------------------------
+
+either = st.booleans()
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Prepared:
+    """Inputs that also keep moved copies, or lengths of projections, of each row."""
+
+    inputs: Inputs
+    copies: tuple = (STILL,)
+    projections: np.ndarray | None = None
+
+    @property
+    def schema(self):
+        return self.inputs.schema
+
+    @property
+    def columns(self):
+        return self.inputs.columns
+
+    def prepare(self, block):
+        self.inputs.prepare(block, self.copies)
+        if self.projections is not None:
+            keep_squares(block, self.projections)
+
+
+@st.composite
+def inputs_of(draw, picture=either):
+    """Rows of a table, or pictures of two pixels; centres, widths and fillings anywhere."""
+    target = Category(draw(st.sampled_from(CLASSES)))
+    generator = np.random.default_rng(draw(st.integers(0, 10**6)))
+    if draw(picture):
+        shape = draw(st.sampled_from([(1, 2, 1), (2, 1, 1), (1, 1, 2)]))
+        schema = Schema({"n": Number(-2, 3), "u": Number(-1e3, 1e3)}, target=target)
+        basis = draw(st.sampled_from([None, SmoothBasis(shape, 2, 6.0), SmoothBasis(shape, 1, 1)]))
+    else:
+        schema, shape, basis = Schema(FEATURES, target=target), None, None
+    features = len(Features(schema))
+    size = features if basis is None else len(basis.matrix())
+    centre = generator.choice([-1.0, -0.3, 0.0, 0.1, 1.0, 30.0], size)
+    radius = generator.choice([1e-9, 0.1, 1.0, 3.0, 1e9], size)
+    filling = generator.choice([-1.0, 0.0, 0.5], features)
+    return Inputs(schema, shape, basis, draw(st.booleans()), centre, radius, filling)
+
+
+def weights_of(generator, shape):
+    """Maps: of any size, all alike, and such that one of them is far ahead of the others."""
+    drawn = generator.normal(size=shape)
+    kinds = [drawn, drawn * 30, drawn * 1e6, drawn * 1e-6, np.zeros(shape), np.round(drawn)]
+    return kinds[generator.integers(len(kinds))]
+
+
+betas = st.sampled_from([0.0, 0.1, 1.0, 50.0])
+biases = st.sampled_from([0.0, 0.3, 1.0])
+map_clips = st.one_of(st.sampled_from([1e-6, 1e-3, 0.05, 1.0, 1e3]), st.floats(1e-6, 10.0))
+MOVES = (STILL, Move(down=1), Move(right=-0.3), Move(turn=40), Move(shear=0.7), Move(turn=-180))
+
+
+@st.composite
+def map_steps(draw):
+    moved = draw(st.booleans())
+    inputs = draw(inputs_of(st.just(moved)))
+    generator = np.random.default_rng(draw(st.integers(0, 10**6)))
+    copies = MOVES[: draw(st.integers(1, len(MOVES)))] if moved else (STILL,)
+    shape = (inputs.class_count, draw(st.integers(1, 4)), inputs.size + 1)
+    weights = weights_of(generator, shape)
+    layout = Prepared(inputs, copies)
+    return MapSteps(layout, weights, draw(betas), draw(biases), draw(map_clips))
+
+
+@st.composite
+def projected_steps(draw):
+    inputs = draw(inputs_of())
+    generator = np.random.default_rng(draw(st.integers(0, 10**6)))
+    maps, seen = draw(st.integers(1, 3)), draw(st.integers(1, 4))
+    drawn = generator.normal(size=(draw(st.sampled_from([1, maps])), seen, inputs.size))
+    projections = np.round(drawn * 2**PROJECTION_BITS).astype(np.int64)
+    weights = weights_of(generator, (inputs.class_count, maps, seen + 1))
+    layout = Prepared(inputs, (STILL,), projections)
+    query = (layout, weights, draw(betas), draw(biases), draw(map_clips))
+    return ProjectedSteps(*query, projections=projections)
+
+
+mapped = {MapSteps: map_steps(), ProjectedSteps: projected_steps()}
+
 prototyped = {
     ClassSums: class_sums,
     Lengths: lengths(),
@@ -340,14 +436,16 @@ prototyped = {
     Pulls: pulls(),
     MetricPulls: metric_pulls(),
     Costs: costs(),
+    **mapped,
 }
-"""Queries of prototype models; they refuse weights."""
+"""Queries of prototypes and maps; they refuse weights."""
 
 prepared = {
     LeafSums: leaf_sums(),
     ResidualSums: residual_sums(),
     ResidualSizes: residual_sizes,
     PairCounts: pair_counts,
+    Directions: st.builds(Directions, inputs_of()),
     **prototyped,
 }
 """Queries that read what their layout kept of the rows, of the target too."""
@@ -355,6 +453,7 @@ prepared = {
 strategies = {
     **simple,
     Moments: moments,
+    PixelRanges: st.sampled_from([PixelRanges(("n",)), PixelRanges(("n", "u"))]),
     **prepared,
     Together: st.lists(st.one_of(*simple.values()), min_size=1, max_size=3).map(
         lambda parts: Together(tuple(parts))
@@ -457,7 +556,7 @@ def test_every_query_heeds_the_weights():
 
 
 @pytest.mark.parametrize("cls", prototyped, ids=lambda cls: cls.__name__)
-def test_queries_of_prototypes_refuse_weights(cls):
+def test_queries_of_prototypes_and_maps_refuse_weights(cls):
     @settings(max_examples=10)
     @given(strategies[cls], st.lists(rows_for(cls), min_size=1, max_size=4))
     def check(query, table):

@@ -15,6 +15,7 @@ from voile.models.locally_linear import files
 from voile.models.locally_linear.fit import fit_model
 from voile.models.locally_linear.model import LocallyLinearModel
 from voile.models.locally_linear.settings import Basis, Centring, Preset, Settings
+from voile.models.locally_linear.teacher import learn
 from voile.privacy.ledger import Ledger
 from voile.schema import Category, Number, Schema
 
@@ -177,6 +178,27 @@ class LocallyLinearClassifier(ClassifierMixin, PrivateEstimator):  # type: ignor
             table = table.with_schema(Schema(known, target=table.schema.target))
         what = f"{type(self).__name__}.fit"
         self.model_ = fit_model(table, budget, ledger, settings, what)
+        self._describe(X)
+        return self
+
+    def learn_from(self, teacher: Any, X: object = None) -> Self:
+        """Learn from a richer private model, at no cost: private rows are not looked at.
+
+        Parameters
+        ----------
+        teacher : object
+            Any classifier with ``predict_proba`` and a receipt (``receipt_``, a `Receipt`): what
+            it answers follows from what its training released.
+        X : table of shape (rows, columns), or array of pictures, optional
+            Public rows, which anybody may see; None makes rows up from the schema (tables only).
+
+        Returns
+        -------
+        self
+            Its receipt is the teacher's.
+        """
+        X = self._flat(X)
+        self.model_ = learn(teacher, X, self.schema, self._settings())
         self._describe(X)
         return self
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +28,7 @@ from voile.models.locally_linear.train import (
     STEPS_LOOK,
     Trained,
     draw_projections,
+    freeze,
     start_weights,
     train,
 )
@@ -40,7 +40,7 @@ from voile.privacy.events import Plan, Step
 from voile.privacy.grant import Grant, Ticket, reserve
 from voile.privacy.ledger import Ledger
 from voile.privacy.mechanisms import gaussian_sum
-from voile.privacy.receipt import Receipt, write_receipt
+from voile.privacy.receipt import write_receipt
 from voile.privacy.vault import PrivateTable, keep
 from voile.schema import Category, Number, Schema
 
@@ -177,11 +177,7 @@ def _look_around(
             "No level of any category was found, so there is nothing to learn from: list the "
             "levels in the schema, or give a larger epsilon."
         )
-    size = features if course.basis is None else len(course.basis.matrix())
-    middle = np.zeros(features)
-    plain = Inputs(
-        schema, picture, course.basis, course.normalise, np.zeros(size), np.ones(size), middle
-    )
+    plain = Inputs.uncentred(schema, picture, course.basis, normalise=course.normalise)
     query = Directions(plain)
     release = gaussian_sum(table, query, grant.take(CENTRE_LOOK))
     rows = max(float(release.values[-1]) / COUNT_WEIGHT, 10.0)
@@ -190,8 +186,8 @@ def _look_around(
     mean = release.values[:-1] * query.length / rows
     # Drawn to nothing as far as its noise says.
     error = release.standard_error * query.length / rows
-    doubt = size * error**2 / max(float(mean @ mean), 1e-12)
-    return replace(plain, centre=mean * max(0.0, 1.0 - doubt)), rows
+    doubt = plain.size * error**2 / max(float(mean @ mean), 1e-12)
+    return plain.with_centre(mean * max(0.0, 1.0 - doubt)), rows
 
 
 def _seen(trained: Trained, projections: NDArray[np.int64]) -> Trained:
@@ -206,30 +202,3 @@ def _seen(trained: Trained, projections: NDArray[np.int64]) -> Trained:
         np.concatenate([points, trained.weights[:, :, -1:]], axis=2),
         np.concatenate([np.sqrt(variance), trained.errors[:, :, -1:]], axis=2),
     )
-
-
-def freeze(
-    inputs: Inputs,
-    course: Course,
-    trained: Trained,
-    receipt: Receipt,
-    image_shape: tuple[int, ...] | None,
-    taught_by: str | None = None,
-) -> LocallyLinearModel:
-    """Make the record."""
-    return LocallyLinearModel(
-        inputs,
-        _frozen(trained.weights[:, :, :-1]),
-        _frozen(trained.weights[:, :, -1] * course.bias),
-        _frozen(trained.errors[:, :, :-1]),
-        course.beta,
-        receipt,
-        image_shape,
-        taught_by,
-    )
-
-
-def _frozen(values: Floats) -> Floats:
-    result = np.array(values, dtype=np.float64)
-    result.setflags(write=False)
-    return result

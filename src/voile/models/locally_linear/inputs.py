@@ -8,9 +8,9 @@ maps is a picture B'w, and what each pixel adds to a score is known exactly.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,6 +77,20 @@ class Inputs:
     centre: Floats
     radius: Floats
     filling: Floats
+
+    @classmethod
+    def uncentred(
+        cls, schema: Schema, picture: Shape | None, basis: SmoothBasis | None, *, normalise: bool
+    ) -> Self:
+        """Inputs before anything was released: no centre, widths of 1, gaps in the middle."""
+        features = len(Features(schema))
+        size = features if basis is None else len(basis.matrix())
+        widths, middle = np.ones(size), np.zeros(features)
+        return cls(schema, picture, basis, normalise, np.zeros(size), widths, middle)
+
+    def with_centre(self, centre: Floats) -> Self:
+        """The same around a centre."""
+        return replace(self, centre=centre)
 
     @property
     def size(self) -> int:

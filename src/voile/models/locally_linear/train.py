@@ -12,11 +12,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from voile.models.locally_linear.inputs import Inputs
+from voile.models.locally_linear.model import LocallyLinearModel
 from voile.models.locally_linear.queries import PROJECTION_BITS, MapSteps
 from voile.models.locally_linear.settings import Course
 from voile.privacy.events import Unprotected
 from voile.privacy.grant import Grant
 from voile.privacy.mechanisms import gaussian_sum
+from voile.privacy.receipt import Receipt
 from voile.privacy.vault import PrivateTable
 
 Floats = NDArray[np.float64]
@@ -136,3 +139,30 @@ def train(
         adam.step(release.values.reshape(adam.weights.shape) / lot)
         progress(number + 1)
     return Trained(adam.mean, adam.errors(noise))
+
+
+def freeze(
+    inputs: Inputs,
+    course: Course,
+    trained: Trained,
+    receipt: Receipt,
+    image_shape: tuple[int, ...] | None,
+    taught_by: str | None = None,
+) -> LocallyLinearModel:
+    """Make the record."""
+    return LocallyLinearModel(
+        inputs,
+        _frozen(trained.weights[:, :, :-1]),
+        _frozen(trained.weights[:, :, -1] * course.bias),
+        _frozen(trained.errors[:, :, :-1]),
+        course.beta,
+        receipt,
+        image_shape,
+        taught_by,
+    )
+
+
+def _frozen(values: Floats) -> Floats:
+    result = np.array(values, dtype=np.float64)
+    result.setflags(write=False)
+    return result

@@ -1,0 +1,203 @@
+"""Maps that learn from a richer private model, on public inputs: no look at private rows.
+
+The teacher's answers follow from what its training released, so whatever is learned from them has
+the teacher's guarantee, and costs nothing more. Named by Harder et al. (2020) as future work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import softmax
+
+from voile.errors import DataError, SettingError
+from voile.models.features import Features
+from voile.models.locally_linear.inputs import Inputs
+from voile.models.locally_linear.model import LocallyLinearModel
+from voile.models.locally_linear.settings import Course, Settings, check, choose
+from voile.models.locally_linear.train import Adam, Trained, freeze, start_weights
+from voile.models.progress import progress_bar
+from voile.privacy.budget import Budget
+from voile.privacy.public_rows import encode_public
+from voile.privacy.receipt import Receipt
+from voile.privacy.vault import PrivateTable
+from voile.schema import Category, Number, Schema
+from voile.schema.columns import Column, Level
+
+Floats = NDArray[np.float64]
+
+MADE_UP_ROWS = 20_000
+_LOT = 512
+
+
+def receipt_of(teacher: object) -> Receipt:
+    """The teacher's receipt; refuses one without."""
+    for name in ("receipt_", "receipt"):
+        found = getattr(teacher, name, None)
+        if isinstance(found, Receipt):
+            return found
+    raise SettingError(
+        f"The teacher, a {type(teacher).__name__}, has no receipt, so nobody knows what its "
+        "answers give away: give a model of this library, or set its 'receipt_' to the "
+        "voile.Receipt of its training."
+    )
+
+
+def classes_of(teacher: object, answers: Floats) -> tuple[Level, ...]:
+    """The teacher's classes, or their numbers if it does not name them."""
+    found = getattr(teacher, "classes_", None)
+    named = range(answers.shape[1]) if found is None else np.asarray(found, dtype=object).tolist()
+    if len(named) != answers.shape[1]:
+        raise SettingError(
+            f"The teacher names {len(named)} classes and gives {answers.shape[1]} probabilities: "
+            "they must be as many."
+        )
+    return tuple(one.item() if isinstance(one, np.generic) else one for one in named)
+
+
+def make_up(schema: Schema, rows: int, random_state: int | None) -> dict[str, Any]:
+    """Rows drawn evenly from the public bounds and levels, each column on its own."""
+    chance = np.random.default_rng(random_state)
+    made: dict[str, Any] = {}
+    for name, column in schema.items():
+        if isinstance(column, Category):
+            levels = np.array(column.levels, dtype=object)
+            made[name] = levels[chance.integers(0, len(levels), rows)]
+        elif column.lower is not None and column.upper is not None:
+            made[name] = chance.uniform(column.lower, column.upper, rows)
+    return made
+
+
+def describe_public(X: object, schema: Schema | None) -> Schema:
+    """A complete schema of public rows: what is not said is read off them, which costs nothing."""
+    described = Schema.from_frame(X) if schema is None else schema.with_target(None)
+    if described.known:
+        return described
+    # Encoded without bounds or levels, values come as they are.
+    values = encode_public(X, described)
+    columns: dict[str, Column] = {}
+    for name, column in described.items():
+        if isinstance(column, Number) and not column.known:
+            seen = np.asarray(values[name], dtype=np.float64)
+            seen = seen[np.isfinite(seen)]
+            low, high = (float(seen.min()), float(seen.max())) if len(seen) else (0.0, 1.0)
+            columns[name] = Number(low, high if high > low else low + 1.0)
+        elif isinstance(column, Category) and not column.known:
+            levels = {one for one in np.asarray(values[name], dtype=object) if one is not None}
+            columns[name] = Category(sorted(levels, key=lambda one: (isinstance(one, str), one)))
+        else:
+            columns[name] = column
+    return Schema(columns)
+
+
+def learn(teacher: Any, X: object, schema: Schema | None, settings: Settings) -> LocallyLinearModel:
+    """Train maps to give the teacher's probabilities.
+
+    Parameters
+    ----------
+    teacher : object
+        With ``predict_proba`` and a receipt.
+    X : table of shape (rows, columns), or None
+        Public rows; None makes some up from the schema.
+    schema : Schema, optional
+        Bounds and levels; without one, those of the public rows.
+    settings : Settings
+    """
+    receipt = receipt_of(teacher)
+    if isinstance(X, PrivateTable):
+        raise DataError(
+            "A teacher is asked about public rows, which anybody may see: give public or made-up "
+            "rows, not a protected table."
+        )
+    if X is None:
+        own = getattr(getattr(teacher, "model_", None), "schema", None)
+        schema = schema or (own if isinstance(own, Schema) else None)
+        if schema is None or not schema.with_target(None).known or settings.image_shape:
+            raise SettingError(
+                "Rows can be made up for tables whose schema is complete: give one, or give "
+                "public rows X."
+            )
+        X = make_up(schema, MADE_UP_ROWS, settings.random_state)
+    answers = _ask(teacher, X)
+    described = describe_public(X, schema).with_target(Category(classes_of(teacher, answers)))
+    described = described.with_unit(None)
+    check(described, settings, len(Features(described)))
+    course = choose(settings, Budget(np.inf, 0.0), sampled=True)
+    columns = encode_public(X, described)
+    if len(answers) != len(next(iter(columns.values()))):
+        raise DataError("The teacher must give one line of probabilities per row of X.")
+    inputs = _look_around(described, columns, course, settings)
+    points = inputs.place(inputs.transform(inputs.read(columns, len(answers))))
+    with progress_bar("learning", course.steps) as progress:
+        trained = _follow(points, answers, course, settings.random_state, progress)
+    taught_by = type(teacher).__name__
+    return freeze(inputs, course, trained, receipt, settings.image_shape, taught_by)
+
+
+def _ask(teacher: Any, X: object) -> Floats:
+    if not hasattr(teacher, "predict_proba"):
+        raise SettingError(
+            f"The teacher, a {type(teacher).__name__}, has no predict_proba: give a classifier "
+            "that has."
+        )
+    answers = np.asarray(teacher.predict_proba(X), dtype=np.float64)
+    if answers.ndim != 2 or answers.shape[1] < 2 or not len(answers):
+        raise DataError(
+            "The teacher's predict_proba must give an array of shape (rows, classes), with two "
+            f"classes or more. Got shape {answers.shape} instead."
+        )
+    sums = answers.sum(axis=1)
+    if not (
+        np.isfinite(answers).all() and (answers >= 0).all() and np.allclose(sums, 1, atol=1e-3)
+    ):
+        raise DataError("The teacher's answers are no probabilities: they must sum to 1 per row.")
+    return np.asarray(answers / sums[:, None])
+
+
+def _look_around(
+    schema: Schema, columns: dict[str, Any], course: Course, settings: Settings
+) -> Inputs:
+    """Inputs with the mean of the public rows."""
+    plain = Inputs.uncentred(schema, settings.picture, course.basis, normalise=course.normalise)
+    if course.centring == "none":
+        return plain
+    rows = len(next(iter(columns.values())))
+    return plain.with_centre(plain.directions(plain.read(columns, rows)).mean(axis=0))
+
+
+def _follow(
+    points: Floats,
+    answers: Floats,
+    course: Course,
+    random_state: int | None,
+    progress: Callable[[int], None],
+) -> Trained:
+    """Descend the cross-entropy with the teacher's probabilities."""
+    rows, classes = answers.shape
+    weights = start_weights(course, classes, points.shape[1], random_state)
+    inputs = np.column_stack([points, np.full(rows, course.bias)])
+    adam = Adam(weights, course.learning_rate, course.steps, course.average)
+    chance = np.random.default_rng(random_state)
+    order = chance.permutation(rows)
+    lot = min(_LOT, rows)
+    for number in range(course.steps):
+        start = (number * lot) % max(rows - lot + 1, 1)
+        some = order[start : start + lot]
+        adam.step(_gradient(inputs[some], answers[some], adam.weights, course.beta))
+        progress(number + 1)
+    return Trained(adam.mean, np.zeros_like(adam.mean))
+
+
+def _gradient(inputs: Floats, answers: Floats, weights: Floats, beta: float) -> Floats:
+    """Mean gradient of the cross-entropy with soft answers, in the shape of the weights."""
+    classes, maps, size = weights.shape
+    scores = (inputs @ weights.reshape(-1, size).T).reshape(-1, classes, maps)
+    shares = softmax(beta * scores, axis=2)
+    blended = (shares * scores).sum(axis=2, keepdims=True)
+    push = softmax(blended[:, :, 0], axis=1) - answers
+    pulls = push[:, :, None] * shares * (1.0 + beta * (scores - blended))
+    flat = pulls.reshape(len(inputs), -1).T @ inputs / len(inputs)
+    return np.asarray(flat.reshape(weights.shape))
