@@ -386,7 +386,8 @@ def inputs_of(draw, picture=either):
     centre = generator.choice([-1.0, -0.3, 0.0, 0.1, 1.0, 30.0], size)
     radius = generator.choice([1e-9, 0.1, 1.0, 3.0, 1e9], size)
     filling = generator.choice([-1.0, 0.0, 0.5], features)
-    return Inputs(schema, shape, basis, draw(st.booleans()), centre, radius, filling)
+    root = shape is not None and draw(st.booleans())
+    return Inputs(schema, shape, basis, root, draw(st.booleans()), centre, radius, filling)
 
 
 def weights_of(generator, shape):

@@ -4,7 +4,8 @@ The format::
 
     {"format": 1, "kind": "voile maps", "voile": "<version that wrote it>",
      "classes": ["no", "yes"], "features": ["age", "ward = B"], "image_shape": null,
-     "basis": null or {"cut": 12, "width": 6.0, "window": false}, "normalise": true,
+     "basis": null or {"cut": 12, "width": 6.0, "window": false}, "root": false,
+     "normalise": true,
      "centre": [...], "radius": [...], "filling": [...], "beta": 0.1,
      "weights": [[...], ...], "weight_errors": ..., "offsets": ..., "taught_by": null,
      "schema": ..., "receipt": ...}
@@ -34,9 +35,9 @@ FORMAT = 1
 KIND = "voile maps"
 
 _FIELDS = (
-    *("format", "kind", "voile", "classes", "features", "image_shape", "basis", "normalise"),
-    *("centre", "radius", "filling", "beta", "weights", "weight_errors", "offsets", "taught_by"),
-    *("schema", "receipt"),
+    *("format", "kind", "voile", "classes", "features", "image_shape", "basis", "root"),
+    *("normalise", "centre", "radius", "filling", "beta", "weights", "weight_errors", "offsets"),
+    *("taught_by", "schema", "receipt"),
 )
 
 
@@ -54,6 +55,7 @@ def to_dict(model: LocallyLinearModel) -> dict[str, Any]:
         "basis": None
         if basis is None
         else {"cut": basis.cut, "width": basis.width, "window": basis.window},
+        "root": inputs.root,
         "normalise": inputs.normalise,
         "centre": inputs.centre.tolist(),
         "radius": inputs.radius.tolist(),
@@ -96,8 +98,9 @@ def from_dict(data: Any) -> LocallyLinearModel:
     picture = _picture(image_shape)
     basis = _read_basis(fields["basis"], picture)
     size = len(features) if basis is None else len(basis.matrix())
-    if not isinstance(fields["normalise"], bool):
-        raise ModelError("In a model, 'normalise' must be true or false.")
+    for name in ("root", "normalise"):
+        if not isinstance(fields[name], bool):
+            raise ModelError(f"In a model, '{name}' must be true or false.")
     beta = read_number(fields["beta"], "'beta'")
     if beta < 0:
         raise ModelError("In a model, 'beta' must be >= 0.")
@@ -106,6 +109,7 @@ def from_dict(data: Any) -> LocallyLinearModel:
         schema,
         picture,
         basis,
+        fields["root"],
         fields["normalise"],
         read_table(fields["centre"], (size,), "centre"),
         radius,

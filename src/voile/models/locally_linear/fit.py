@@ -14,7 +14,6 @@ from voile.models.locally_linear.inputs import Inputs
 from voile.models.locally_linear.model import LocallyLinearModel
 from voile.models.locally_linear.queries import (
     BRIGHTEST,
-    COUNT_WEIGHT,
     Directions,
     MapSteps,
     PixelRanges,
@@ -118,7 +117,7 @@ def _carry_out(
         if course.projection is None:
             weights = start_weights(course, classes, size, seed)
             query = MapSteps(inputs, weights, course.beta, course.bias, course.clip)
-            trained = train(table, grant, query, course, rows, progress)
+            trained = train(table, grant, query, course, rows, seed, progress)
         else:
             shared = settings.shared_projection
             drawn = draw_projections(course, size, shared=shared, random_state=seed)
@@ -127,7 +126,7 @@ def _carry_out(
             query = ProjectedSteps(
                 inputs, weights, course.beta, course.bias, course.clip, projections=drawn
             )
-            trained = _seen(train(table, grant, query, course, rows, progress), drawn)
+            trained = _seen(train(table, grant, query, course, rows, seed, progress), drawn)
     return freeze(inputs, course, trained, write_receipt(grant, budget), settings.image_shape)
 
 
@@ -177,17 +176,21 @@ def _look_around(
             "No level of any category was found, so there is nothing to learn from: list the "
             "levels in the schema, or give a larger epsilon."
         )
-    plain = Inputs.uncentred(schema, picture, course.basis, normalise=course.normalise)
+    plain = Inputs.uncentred(
+        schema, picture, course.basis, root=course.root, normalise=course.normalise
+    )
     query = Directions(plain)
     release = gaussian_sum(table, query, grant.take(CENTRE_LOOK))
-    rows = max(float(release.values[-1]) / COUNT_WEIGHT, 10.0)
+    rows, mean, length = query.split(release.values)
     if course.centring == "none":
         return plain, rows
-    mean = release.values[:-1] * query.length / rows
+    if course.centring == "fixed":
+        middle = np.full(features, 0.5 if picture is not None else 0.0)
+        return plain.with_centre(plain.directions(middle[None])[0], length), rows
     # Drawn to nothing as far as its noise says.
-    error = release.standard_error * query.length / rows
-    doubt = plain.size * error**2 / max(float(mean @ mean), 1e-12)
-    return plain.with_centre(mean * max(0.0, 1.0 - doubt)), rows
+    spread = release.standard_error * (1.0 if course.normalise else query.longest) / rows
+    doubt = plain.size * spread**2 / max(float(mean @ mean), 1e-12)
+    return plain.with_centre(mean * max(0.0, 1.0 - doubt), length), rows
 
 
 def _seen(trained: Trained, projections: NDArray[np.int64]) -> Trained:

@@ -60,6 +60,8 @@ class Inputs:
         to 1 (upper bound), and from -1 to 1 otherwise.
     basis : SmoothBasis or None
         Public. None: the features themselves.
+    root : bool
+        Pixels are replaced by their square roots, which shows dark parts better.
     normalise : bool
         Rows are brought to length 1 before and after the centre is subtracted.
     centre : ndarray of shape (size,)
@@ -73,6 +75,7 @@ class Inputs:
     schema: Schema
     picture: Shape | None
     basis: SmoothBasis | None
+    root: bool
     normalise: bool
     centre: Floats
     radius: Floats
@@ -80,17 +83,29 @@ class Inputs:
 
     @classmethod
     def uncentred(
-        cls, schema: Schema, picture: Shape | None, basis: SmoothBasis | None, *, normalise: bool
+        cls,
+        schema: Schema,
+        picture: Shape | None,
+        basis: SmoothBasis | None,
+        *,
+        root: bool,
+        normalise: bool,
     ) -> Self:
         """Inputs before anything was released: no centre, widths of 1, gaps in the middle."""
         features = len(Features(schema))
         size = features if basis is None else len(basis.matrix())
         widths, middle = np.ones(size), np.zeros(features)
-        return cls(schema, picture, basis, normalise, np.zeros(size), widths, middle)
+        return cls(schema, picture, basis, root, normalise, np.zeros(size), widths, middle)
 
-    def with_centre(self, centre: Floats) -> Self:
-        """The same around a centre."""
-        return replace(self, centre=centre)
+    def with_centre(self, centre: Floats, length: float) -> Self:
+        """The same around the mean of rows, whose features have this length on average.
+
+        A missing pixel is black; another missing number is about the mean.
+        """
+        if self.picture is not None or self.basis is not None:
+            return replace(self, centre=centre)
+        mean = centre * length if self.normalise else centre
+        return replace(self, centre=centre, filling=np.clip(mean, -1.0, 1.0))
 
     @property
     def size(self) -> int:
@@ -124,6 +139,8 @@ class Inputs:
         found = self.features.encode(columns, rows).astype(np.float64)
         if self.picture is not None:
             found = (found + 1.0) / 2.0
+            if self.root:
+                found = np.sqrt(found)
         gaps = np.isnan(found)
         return np.where(gaps, self.filling, found) if gaps.any() else found
 

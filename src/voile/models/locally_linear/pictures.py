@@ -28,7 +28,7 @@ class SmoothBasis:
     shape : tuple of int
         Height, width, channels.
     cut : int
-        Frequencies kept in each direction.
+        Frequencies f = sqrt(fy^2 + fx^2) up to this are kept, below it in each direction.
     width : float
         Gains fall as exp(-f^2 / (2 width^2)).
     window : bool
@@ -41,7 +41,7 @@ class SmoothBasis:
     window: bool = False
 
     def matrix(self) -> Floats:
-        """Coordinates of a picture as ``matrix @ pixels``, shape (channels cut^2, pixels)."""
+        """Coordinates of a picture as ``matrix @ pixels``, shape (size, pixels)."""
         height, width, channels = self.shape
         rows, columns = _cosines(height, self.cut), _cosines(width, self.cut)
         one = np.einsum("ay,bx->abyx", rows, columns)
@@ -50,9 +50,10 @@ class SmoothBasis:
         )
         gains = (1.0 + squares / 4.0) ** 0.75 * np.exp(-squares / (2.0 * self.width**2))
         one *= gains[:, :, None, None]
+        kept = squares <= self.cut**2
         if self.window:
             one *= np.outer(_fade(height), _fade(width))
-        flat = one.reshape(-1, height * width)
+        flat = one[kept].reshape(-1, height * width)
         return np.asarray(np.kron(flat, np.eye(channels)))
 
 

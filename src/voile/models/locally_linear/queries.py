@@ -70,14 +70,15 @@ class PixelRanges(CellQuery):
 
 @dataclass(frozen=True, eq=False)
 class Directions(Query):
-    """Sums of (d, 1/4): d the row's direction, of length 1 at most, and a quarter per row.
+    """Sums of (d, l/4, 1/4): d the row's direction, l its length, and a quarter per row.
 
-    Rows that are not normalised have length sqrt(features) at most and are divided by it.
+    Features have length sqrt(features) at most, and l is in that unit. d has length 1 at most; rows
+    that are not normalised are divided by that unit, too.
     """
 
     layout: Inputs
 
-    bound = math.sqrt(1.0 + COUNT_WEIGHT**2)
+    bound = math.sqrt(1.0 + 2.0 * COUNT_WEIGHT**2)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -86,19 +87,31 @@ class Directions(Query):
 
     @property
     def size(self) -> int:
-        """Coordinates, and one."""
-        return self.layout.size + 1
+        """Coordinates, and two."""
+        return self.layout.size + 2
 
     @property
-    def length(self) -> float:
-        """What directions are divided by."""
-        return 1.0 if self.layout.normalise else math.sqrt(len(self.layout.features))
+    def longest(self) -> float:
+        """Longest that features can be."""
+        return math.sqrt(len(self.layout.features))
 
     def shares(self, block: Block) -> Floats:
-        """Shape (rows, size + 1)."""
+        """Shape (rows, size + 2)."""
         columns = {name: block[name] for name in self.layout.schema}
-        found = self.layout.directions(self.layout.read(columns, block.rows)) / self.length
-        return np.column_stack([found, np.full(block.rows, COUNT_WEIGHT)])
+        features = self.layout.read(columns, block.rows)
+        found = self.layout.directions(features)
+        if not self.layout.normalise:
+            found = found / self.longest
+        lengths = np.sqrt(np.einsum("ij,ij->i", features, features)) / self.longest
+        counts = np.full(block.rows, COUNT_WEIGHT)
+        return np.column_stack([found, COUNT_WEIGHT * lengths, counts])
+
+    def split(self, values: Floats) -> tuple[float, Floats, float]:
+        """Released number of rows (at least 10), mean direction (size,) and mean length."""
+        rows = max(float(values[-1]) / COUNT_WEIGHT, 10.0)
+        length = max(float(values[-2]) / COUNT_WEIGHT / rows, 0.0) * self.longest
+        unit = 1.0 if self.layout.normalise else self.longest
+        return rows, values[:-2] * unit / rows, length
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,6 +132,8 @@ class MapSteps(WholeQuery):
     clip : float
     lot : tuple of int, optional
         (k, n): every n-th row of a block only, beginning with the k-th (plain SGD).
+    chosen : tuple of int, optional
+        Numbers of the copies to use, by public chance; all without it.
     """
 
     layout: Inputs
@@ -127,6 +142,7 @@ class MapSteps(WholeQuery):
     bias: float
     clip: float
     lot: tuple[int, int] | None = None
+    chosen: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
         if not (0 < self.clip <= 1e4 and 0 <= self.beta < 1e4 and 0 <= self.bias <= 1.0):
@@ -183,7 +199,9 @@ class MapSteps(WholeQuery):
         if block.weights is not None:
             raise SettingError("Maps are trained without weights: leave them out.")
         points, classes = block.kept[POINTS], block.kept[CLASSES].astype(np.int64)
-        copies, size = points.shape[1:]
+        size = points.shape[2]
+        chosen = np.arange(points.shape[1]) if self.chosen is None else np.array(self.chosen)
+        copies = len(chosen)
         weights, unit = self._whole_weights
         width = len(weights)
         sums = np.zeros((width, size + 1), dtype=np.int64)
@@ -194,7 +212,7 @@ class MapSteps(WholeQuery):
         scores = np.empty((step * copies, width), dtype=np.float32)
         pulls = np.empty((step * copies, width))
         for start in range(0, block.rows, step):
-            some, own = points[start : start + step], classes[start : start + step]
+            some, own = points[start : start + step, chosen], classes[start : start + step]
             rows = len(own) * copies
             single[:rows, :-1] = some.reshape(rows, size)
             double[:rows, :-1] = single[:rows, :-1]

@@ -7,7 +7,7 @@ held-out parts of several data sets and is the same for all of them.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 import numpy as np
@@ -120,12 +120,17 @@ class Course:
     projection: int | None
     basis: SmoothBasis | None
     copies: tuple[Move, ...]
+    copies_per_step: int
     centring: Centring
+    root: bool
     normalise: bool
     rate: float
     steps: int
     clip: float
     learning_rate: float
+    rate_grows: bool
+    """Whether the rate is for two classes and grows with their number."""
+
     spread: float
     """Standard deviation of the weights at the start."""
 
@@ -135,6 +140,10 @@ class Course:
     average: float
     """Part of the steps, at the end, whose weights are averaged."""
 
+    def learning_rate_for(self, classes: int) -> float:
+        """Size of steps; many classes can be told apart by larger weights."""
+        return self.learning_rate * (classes / 2.0 if self.rate_grows else 1.0)
+
 
 _COPIES = (
     STILL,
@@ -142,10 +151,10 @@ _COPIES = (
     Move(down=-1),
     Move(right=1),
     Move(right=-1),
-    Move(turn=7),
-    Move(turn=-7),
-    Move(shear=0.1),
-    Move(shear=-0.1),
+    Move(turn=8),
+    Move(turn=-8),
+    Move(shear=0.15),
+    Move(shear=-0.15),
 )
 
 
@@ -159,40 +168,78 @@ def choose(settings: Settings, budget: Budget, *, sampled: bool) -> Course:
     sampled : bool
         Whether rows may be sampled one by one (they may not if a privacy unit has several).
     """
-    picture, readable = settings.picture, settings.preset == "readable"
-    projected = settings.projection is not None
-    smooth = picture is not None and not projected and settings.basis != "plain"
-    basis = None
-    if smooth:
-        assert picture is not None
-        basis = SmoothBasis(picture, cut=12, width=6.0, window=readable)
-    moves = smooth if settings.copies is None else settings.copies
     rate = settings.sampling_rate
     if rate is None:
         rate = 0.1
-    if not sampled:
-        if settings.sampling_rate not in (None, 1.0) and not budget.unlimited:
+    if not sampled and not budget.unlimited:
+        if settings.sampling_rate not in (None, 1.0):
             raise SettingError(
                 "Rows are sampled one by one, which proves nothing for units of several rows: use "
                 "Unit(..., rows=1), or sampling_rate=1."
             )
-        rate = rate if budget.unlimited else 1.0
-    maps = settings.maps or (5 if readable else 20)
-    beta = settings.inverse_temperature
-    centring = settings.centring
+        rate = 1.0
+    course = _for_pictures(settings) if settings.image_shape is not None else _for_tables(settings)
+    beta, centring = settings.inverse_temperature, settings.centring
+    return replace(
+        course,
+        beta=course.beta if beta is None else beta,
+        centring="private" if centring == "auto" else centring,
+        normalise=True if settings.normalise is None else bool(settings.normalise),
+        rate=float(rate),
+        steps=settings.steps or course.steps,
+        clip=settings.clip or course.clip,
+        learning_rate=settings.learning_rate or course.learning_rate,
+        rate_grows=course.rate_grows and settings.learning_rate is None,
+        spread=course.spread if course.maps > 1 else 0.0,
+    )
+
+
+def _for_pictures(settings: Settings) -> Course:
+    """Many blended maps of low frequencies, a small clip, and moved copies."""
+    picture, readable = settings.picture, settings.preset == "readable"
+    assert picture is not None
+    smooth = settings.projection is None and settings.basis != "plain"
+    moves = smooth if settings.copies is None else settings.copies
+    return Course(
+        maps=settings.maps or (5 if readable else 20),
+        beta=0.1,
+        projection=settings.projection,
+        basis=SmoothBasis(picture, cut=11, width=5.5, window=readable) if smooth else None,
+        copies=_COPIES if moves else (STILL,),
+        copies_per_step=len(_COPIES),
+        centring="private",
+        root=True,
+        normalise=True,
+        rate=0.1,
+        steps=300,
+        clip=0.05,
+        learning_rate=0.3,
+        rate_grows=False,
+        spread=0.05 if readable else 5.0,
+        bias=0.1,
+        average=0.5,
+    )
+
+
+def _for_tables(settings: Settings) -> Course:
+    """Few maps, and a clip that cuts few rows, so that probabilities stay honest."""
+    maps = settings.maps or 5
     return Course(
         maps=maps,
-        beta=0.1 if beta is None else beta,
+        beta=0.1,
         projection=settings.projection,
-        basis=basis,
-        copies=_COPIES if moves else (STILL,),
-        centring="private" if centring == "auto" else centring,
-        normalise=picture is not None if settings.normalise is None else settings.normalise,
-        rate=rate,
-        steps=settings.steps or 300,
-        clip=settings.clip or 0.05,
-        learning_rate=settings.learning_rate or 0.3,
-        spread=(0.05 if readable else 3.0) if maps > 1 else 0.0,
+        basis=None,
+        copies=(STILL,),
+        copies_per_step=1,
+        centring="private",
+        root=False,
+        normalise=True,
+        rate=0.1,
+        steps=300,
+        clip=0.9 / math.sqrt(maps),
+        learning_rate=0.05 * math.sqrt(maps / 5),
+        rate_grows=True,
+        spread=1.0,
         bias=0.3,
         average=0.5,
     )

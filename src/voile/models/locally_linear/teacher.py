@@ -161,11 +161,15 @@ def _look_around(
     schema: Schema, columns: dict[str, Any], course: Course, settings: Settings
 ) -> Inputs:
     """Inputs with the mean of the public rows."""
-    plain = Inputs.uncentred(schema, settings.picture, course.basis, normalise=course.normalise)
+    plain = Inputs.uncentred(
+        schema, settings.picture, course.basis, root=course.root, normalise=course.normalise
+    )
     if course.centring == "none":
         return plain
     rows = len(next(iter(columns.values())))
-    return plain.with_centre(plain.directions(plain.read(columns, rows)).mean(axis=0))
+    features = plain.read(columns, rows)
+    length = float(np.linalg.norm(features, axis=1).mean())
+    return plain.with_centre(plain.directions(features).mean(axis=0), length)
 
 
 def _follow(
@@ -179,7 +183,8 @@ def _follow(
     rows, classes = answers.shape
     weights = start_weights(course, classes, points.shape[1], random_state)
     inputs = np.column_stack([points, np.full(rows, course.bias)])
-    adam = Adam(weights, course.learning_rate, course.steps, course.average)
+    rate = course.learning_rate_for(classes)
+    adam = Adam(weights, rate, course.steps, course.average)
     chance = np.random.default_rng(random_state)
     order = chance.permutation(rows)
     lot = min(_LOT, rows)

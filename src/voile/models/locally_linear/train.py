@@ -39,13 +39,17 @@ class Trained:
 
 
 class Adam:
-    """Kingma & Ba's steps, with the mean of the weights over the last of them."""
+    """Kingma & Ba's steps with one scale for all weights, and the mean of weights at the end.
+
+    Noise is the same on every coordinate; a scale of its own for each would blow up those on which
+    there is nothing else.
+    """
 
     def __init__(self, weights: Floats, rate: float, steps: int, average: float) -> None:
         self.weights = weights
         self._rate, self._steps = rate, steps
         self._first = np.zeros_like(weights)
-        self._second = np.zeros_like(weights)
+        self._second = 0.0
         self._from = min(math.floor((1.0 - average) * steps), steps - 1)
         self._sum = np.zeros_like(weights)
         self._done = 0
@@ -54,22 +58,22 @@ class Adam:
         """Take one step."""
         self._done += 1
         self._first += (1.0 - _MOMENTUM) * (gradient - self._first)
-        self._second += (1.0 - _MEMORY) * (gradient**2 - self._second)
+        self._second += (1.0 - _MEMORY) * (float(np.mean(gradient**2)) - self._second)
         self.weights = self.weights - self._rate * (self._first / (1.0 - _MOMENTUM**self._done)) / (
             self._scale() + 1e-10
         )
         if self._done > self._from:
             self._sum += self.weights
 
-    def _scale(self) -> Floats:
-        return np.sqrt(self._second / (1.0 - _MEMORY**self._done))
+    def _scale(self) -> float:
+        return math.sqrt(self._second / (1.0 - _MEMORY**self._done))
 
     @property
     def mean(self) -> Floats:
         """Mean weights of the last steps."""
         return self._sum / max(self._done - self._from, 1)
 
-    def errors(self, noise: float) -> Floats:
+    def error(self, noise: float) -> float:
         """Standard error of the mean weights by noise of this deviation on each gradient.
 
         Steps are divided by the scale of the last one, and nothing pulls weights back: an upper
@@ -82,8 +86,16 @@ class Adam:
             part = min(self._done - number + 1, kept) / kept
             later = _MOMENTUM * later + (1.0 - _MOMENTUM) * part
             total += later**2
-        scale = np.maximum(self._scale(), 1e-300)
-        return np.asarray(self._rate * noise * math.sqrt(total) / scale)
+        return self._rate * noise * math.sqrt(total) / max(self._scale(), 1e-300)
+
+
+def _choose(course: Course, chance: np.random.Generator) -> tuple[int, ...] | None:
+    """Copies of one step: the picture as it is, and some of the others."""
+    count = len(course.copies)
+    if course.copies_per_step >= count:
+        return None
+    others = chance.permutation(count - 1)[: course.copies_per_step - 1] + 1
+    return (0, *sorted(map(int, others)))
 
 
 def start_weights(
@@ -114,6 +126,7 @@ def train(
     query: MapSteps,
     course: Course,
     rows: float,
+    random_state: int | None,
     progress: Callable[[int], None] = lambda done: None,
 ) -> Trained:
     """Descend by noised sums over sampled lots.
@@ -124,21 +137,26 @@ def train(
         With the weights at the start.
     rows : float
         Released number of rows.
+    random_state : int, optional
+        For the choice of copies.
     """
     plain = isinstance(grant.plan[STEPS_LOOK], Unprotected)
+    # Public chance: which of the moved copies a step looks at, beside the picture itself.
+    chance = np.random.default_rng(random_state)
     lots = max(round(1.0 / course.rate), 1)
     lot = max(rows * course.rate, 1.0)
-    adam = Adam(query.weights, course.learning_rate, course.steps, course.average)
+    rate = course.learning_rate_for(len(query.weights))
+    adam = Adam(query.weights, rate, course.steps, course.average)
     noise = 0.0
     for number in range(course.steps):
         # Without noise there is nothing to gain from chance: lots take turns.
         turn = (number % lots, lots) if plain and lots > 1 else None
-        query = replace(query, weights=adam.weights, lot=turn)
+        query = replace(query, weights=adam.weights, lot=turn, chosen=_choose(course, chance))
         release = gaussian_sum(table, query, grant.take(STEPS_LOOK))
         noise = release.standard_error / lot
         adam.step(release.values.reshape(adam.weights.shape) / lot)
         progress(number + 1)
-    return Trained(adam.mean, adam.errors(noise))
+    return Trained(adam.mean, np.full_like(adam.mean, adam.error(noise)))
 
 
 def freeze(
