@@ -13,6 +13,7 @@ from voile.errors import SettingError
 
 _EXPLAINED_BY = {
     "AdditiveModel": "voile.explain.of_model.additive",
+    "LocallyLinearModel": "voile.explain.of_model.filters",
     "PrototypeModel": "voile.explain.of_model.prototypes",
 }
 
@@ -23,7 +24,8 @@ def explain_global(model: Any) -> Any:
     Returns
     -------
     voile.explain.Explanation
-        A `GlobalExplanation` of an additive model, a `PrototypeExplanation` of prototypes.
+        A `GlobalExplanation` of an additive model, a `PrototypeExplanation` of prototypes, a
+        `FilterBank` of locally linear maps.
     """
     return _explainer(model).explain_global(model)
 
@@ -34,7 +36,8 @@ def explain_local(model: Any, X: object) -> Any:
     Returns
     -------
     voile.explain.Explanation
-        A `LocalExplanation` of an additive model, `PrototypeDecisions` of prototypes.
+        A `LocalExplanation` of an additive model, `PrototypeDecisions` of prototypes,
+        `FilterDecisions` of locally linear maps.
     """
     return _explainer(model).explain_local(model, X)
 

@@ -13,6 +13,8 @@ from typing import Any
 from voile.errors import SettingError
 
 _DRAWN_BY = {
+    "FilterBank": "voile.report.filter_page",
+    "FilterDecisions": "voile.report.filter_decision_page",
     "GlobalExplanation": "voile.report.global_page",
     "LocalExplanation": "voile.report.local_page",
     "PrototypeDecisions": "voile.report.decision_page",

@@ -15,7 +15,10 @@ PUBLIC_CHOICES: dict[str, set[str]] = {
     "voile.models.lvq.gaussian": {"numpy.random.default_rng"},
     "voile.models.lvq.means": {"numpy.random.default_rng"},
     # Where maps begin, and their projections.
-    "voile.models.locally_linear.train": {"numpy.random.default_rng"},
+    "voile.models.locally_linear.train": {
+        "numpy.random.Generator",
+        "numpy.random.default_rng",
+    },
     # Rows made up from public bounds, and the order of public rows.
     "voile.models.locally_linear.teacher": {"numpy.random.default_rng"},
     # Made-up tables.

@@ -15,12 +15,14 @@ from voile import (
     EBMRegressor,
     GLVQClassifier,
     GMLVQClassifier,
+    LocallyLinearClassifier,
     LVQ1Classifier,
 )
 from voile.errors import BudgetExceeded, LedgerError
 from voile.privacy import noise
 from voile.privacy.accounting import compose
 from voile.privacy.budget import Budget
+from voile.privacy.events import PoissonGaussian
 from voile.privacy.ledger import Ledger
 from voile.privacy.ledger.entry import EntryKind
 from voile.schema import Category, Number, Schema
@@ -32,6 +34,7 @@ ESTIMATORS = [
     GLVQClassifier,
     GMLVQClassifier,
     LVQ1Classifier,
+    LocallyLinearClassifier,
 ]
 
 DELTA = 1e-6
@@ -68,6 +71,10 @@ def released(model):
         record = model.model_
         parts = [record.prototypes, record.means, record.counts, record.omega, record.centre]
         return np.concatenate([part.ravel() for part in parts])
+    if hasattr(model, "filters_"):
+        record = model.model_
+        parts = [record.weights, record.offsets, record.weight_errors, record.inputs.centre]
+        return np.concatenate([part.ravel() for part in (*parts, record.inputs.filling)])
     terms = model.model_.terms
     parts = [np.concatenate([t.scores.ravel(), t.counts, t.cuts]) for t in terms]
     return np.concatenate([model.model_.intercept, *parts])
@@ -84,13 +91,20 @@ def events_of(ledger):
     return [event for entry in paid for event in entry.plan.events]
 
 
+def slack(events):
+    """How far a price is from the exact one: sampled looks are searched for in steps, and the
+    ledger counts them by a bound."""
+    return 0.01 if any(isinstance(one, PoissonGaussian) for one in events) else 1e-6
+
+
 class TestEveryEstimator:
     def test_cross_validation_records_every_fit(self, estimator, blobs, schema):
         ledger = Ledger(Budget(4.0, DELTA))
         model = estimator(epsilon=0.5, delta=DELTA, schema=schema, ledger=ledger)
         scores = cross_val_score(model, *blobs, cv=5)
         assert len(fits_of(ledger)) == 5
-        assert ledger.spent().epsilon == pytest.approx(compose(events_of(ledger)).epsilon(DELTA))
+        spent, exact = ledger.spent().epsilon, compose(events_of(ledger)).epsilon(DELTA)
+        assert exact * (1 - 1e-9) <= spent <= exact * (1 + slack(events_of(ledger)))
         assert scores.mean() > worst(estimator)
 
     def test_cross_validation_in_processes_records_every_fit(
@@ -126,9 +140,9 @@ class TestEveryEstimator:
             planned = {line.label: line.event.count for line in model.receipt_.lines}
             used = {line.label: line.openings for line in model.receipt_.lines}
             assert used == planned
-            assert compose([line.event for line in model.receipt_.lines]).epsilon(
-                DELTA
-            ) == pytest.approx(1.0, rel=1e-6)
+            events = [line.event for line in model.receipt_.lines]
+            found = compose(events).epsilon(DELTA)
+            assert 1.0 - slack(events) <= found <= 1.0 + 1e-9
 
     def test_without_a_schema_the_fit_is_private_and_works(self, estimator, blobs):
         model = estimator(epsilon=1.0).fit(*blobs)
@@ -145,10 +159,12 @@ class TestEveryEstimator:
 
     def test_fixed_noise_says_no_guarantee_and_repeats(self, estimator, blobs, schema):
         fits = []
+        # Public choices have a seed of their own.
+        seeded = {"random_state": 0} if "random_state" in estimator().get_params() else {}
         for _ in range(2):
             with noise.fixed_noise(7):
-                fits.append(estimator(epsilon=1.0, schema=schema).fit(*blobs))
+                fits.append(estimator(epsilon=1.0, schema=schema, **seeded).fit(*blobs))
         assert "no guarantee" in fits[0].receipt_.promise
         np.testing.assert_array_equal(released(fits[0]), released(fits[1]))
-        free = estimator(epsilon=1.0, schema=schema).fit(*blobs)
+        free = estimator(epsilon=1.0, schema=schema, **seeded).fit(*blobs)
         assert not np.array_equal(released(free), released(fits[0]))

@@ -25,10 +25,12 @@ from voile.models.ebm.queries import (
     whole_mixing,
 )
 from voile.models.features import Features
-from voile.models.locally_linear.inputs import Inputs
+from voile.models.locally_linear.inputs import ONE as MAP_ONE
+from voile.models.locally_linear.inputs import POINTS, Inputs
 from voile.models.locally_linear.pictures import STILL, Move, SmoothBasis
 from voile.models.locally_linear.queries import (
     PROJECTION_BITS,
+    ClassPoints,
     Directions,
     MapSteps,
     PixelRanges,
@@ -355,6 +357,7 @@ class Prepared:
     inputs: Inputs
     copies: tuple = (STILL,)
     projections: np.ndarray | None = None
+    kind: str = "moved"
 
     @property
     def schema(self):
@@ -366,8 +369,19 @@ class Prepared:
 
     def prepare(self, block):
         self.inputs.prepare(block, self.copies)
+        if self.kind != "moved":
+            block.kept[POINTS] = self.twisted(block.kept[POINTS])
         if self.projections is not None:
             keep_squares(block, self.projections)
+
+    def twisted(self, points):
+        """Copies that nearly cancel each other, or that are nearly the same."""
+        _, copies, size = points.shape
+        places = np.arange(copies)[:, None]
+        sign = np.where(places % 2, -1, 1) if self.kind == "opposite" else 1
+        # A little shorter, so that no copy is longer than 1 with one unit more or less.
+        base = np.trunc(points[:, :1] * (1 - 2 * math.sqrt(size) / MAP_ONE))
+        return (sign * base + (places + np.arange(size)) % 3 - 1).astype(np.int16)
 
 
 @st.composite
@@ -394,6 +408,7 @@ def weights_of(generator, shape):
     """Maps: of any size, all alike, and such that one of them is far ahead of the others."""
     drawn = generator.normal(size=shape)
     kinds = [drawn, drawn * 30, drawn * 1e6, drawn * 1e-6, np.zeros(shape), np.round(drawn)]
+    kinds += [drawn * 1e12, drawn * generator.choice([1e-6, 1.0, 1e6], shape)]
     return kinds[generator.integers(len(kinds))]
 
 
@@ -409,10 +424,14 @@ def map_steps(draw):
     inputs = draw(inputs_of(st.just(moved)))
     generator = np.random.default_rng(draw(st.integers(0, 10**6)))
     copies = MOVES[: draw(st.integers(1, len(MOVES)))] if moved else (STILL,)
-    shape = (inputs.class_count, draw(st.integers(1, 4)), inputs.size + 1)
+    shape = (inputs.class_count, draw(st.sampled_from([1, 2, 4, 20])), inputs.size + 1)
     weights = weights_of(generator, shape)
-    layout = Prepared(inputs, copies)
-    return MapSteps(layout, weights, draw(betas), draw(biases), draw(map_clips))
+    kind = draw(st.sampled_from(["moved", "opposite", "parallel"])) if moved else "moved"
+    layout = Prepared(inputs, copies, kind=kind)
+    numbers = st.lists(st.integers(0, len(copies) - 1), min_size=1, max_size=4, unique=True)
+    chosen = draw(st.one_of(st.none(), numbers.map(tuple)))
+    query = (layout, weights, draw(betas), draw(biases), draw(map_clips))
+    return MapSteps(*query, chosen=chosen)
 
 
 @st.composite
@@ -428,7 +447,11 @@ def projected_steps(draw):
     return ProjectedSteps(*query, projections=projections)
 
 
-mapped = {MapSteps: map_steps(), ProjectedSteps: projected_steps()}
+mapped = {
+    ClassPoints: inputs_of().map(ClassPoints),
+    MapSteps: map_steps(),
+    ProjectedSteps: projected_steps(),
+}
 
 prototyped = {
     ClassSums: class_sums,

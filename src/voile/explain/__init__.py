@@ -2,6 +2,8 @@
 
 from voile.explain.explained_feature import ExplainedFeature
 from voile.explain.explanation import Explanation
+from voile.explain.filter_bank import FilterBank
+from voile.explain.filter_decisions import FilterDecision, FilterDecisions
 from voile.explain.global_explanation import GlobalExplanation
 from voile.explain.local_explanation import LocalExplanation
 from voile.explain.prototype_decisions import (
@@ -18,6 +20,9 @@ __all__ = [
     "ExplainedFeature",
     "ExplainedTerm",
     "Explanation",
+    "FilterBank",
+    "FilterDecision",
+    "FilterDecisions",
     "GlobalExplanation",
     "JointChange",
     "LocalExplanation",

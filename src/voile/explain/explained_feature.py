@@ -1,4 +1,4 @@
-"""One coordinate of a prototype model as an explanation shows it."""
+"""One coordinate of a model of features as an explanation shows it."""
 
 from __future__ import annotations
 

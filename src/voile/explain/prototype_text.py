@@ -13,6 +13,7 @@ from voile.explain.wording import noisy, percent, short, signed
 
 if TYPE_CHECKING:
     from voile.explain.explained_feature import ExplainedFeature
+    from voile.explain.filter_decisions import FilterDecision
     from voile.explain.prototype_decisions import Change, PrototypeDecision, PrototypeDecisions
     from voile.explain.prototype_explanation import PrototypeExplanation
     from voile.privacy.receipt import Receipt
@@ -168,7 +169,7 @@ def doubt_text(one: PrototypeDecision) -> str:
     )
 
 
-def given_text(one: PrototypeDecision, place: int) -> str:
+def given_text(one: PrototypeDecision | FilterDecision, place: int) -> str:
     """A value of the row, with how it was read where that differs."""
     read = one.read_as[place]
     return f"{one.given[place]}, read as {read}" if read else one.given[place]

@@ -21,6 +21,9 @@ from voile.report.palette import INK, LOWER, RAISE
 Floats = NDArray[np.float64]
 Pixels = NDArray[np.uint8]
 
+_FAINT = 224
+"""The grey of pixels that may be noise."""
+
 
 @dataclass(frozen=True, eq=False)
 class Picture:
@@ -37,13 +40,59 @@ def paint_grey(shares: Floats, shape: tuple[int, int]) -> Pixels:
     return np.repeat(grey[..., None], 3, axis=2)
 
 
-def paint_signed(values: Floats, shape: tuple[int, int]) -> Pixels:
-    """Paint what is above 0 orange, what is below 0 blue, and 0 white."""
-    top = float(np.abs(values).max(initial=0.0)) or 1.0
-    shares = values.reshape(shape) / top
+def paint_picture(shares: Floats, shape: tuple[int, ...]) -> Pixels:
+    """Paint numbers from 0 to 1: three channels in their colours, others by their mean in grey."""
+    if len(shape) == 3 and shape[2] == 3:
+        return np.clip(np.rint(255 * shares.reshape(shape)), 0, 255).astype(np.uint8)
+    flat = shares.reshape(shape[0] * shape[1], -1).mean(axis=1)
+    return paint_grey(flat, (shape[0], shape[1]))
+
+
+def paint_signed(
+    values: Floats,
+    shape: tuple[int, int],
+    *,
+    top: float | None = None,
+    faint: NDArray[np.bool_] | None = None,
+) -> Pixels:
+    """Paint what is above 0 orange, what is below 0 blue, and 0 white.
+
+    Parameters
+    ----------
+    values : ndarray of shape (pixels,)
+    shape : tuple of int
+    top : float, optional
+        What has the full colour, to compare pictures; by default the greatest of these values.
+    faint : ndarray of bool, shape (pixels,), optional
+        What is painted grey instead: pixels that may be noise.
+    """
+    top = top or float(np.abs(values).max(initial=0.0)) or 1.0
+    shares = np.clip(values.reshape(shape) / top, -1.0, 1.0)
     above, below = np.maximum(shares, 0.0), np.maximum(-shares, 0.0)
     # Where one has a colour the other is white, the greatest of all numbers.
-    return np.minimum(_blend(above, RAISE), _blend(below, LOWER))
+    painted = np.minimum(_blend(above, RAISE), _blend(below, LOWER))
+    if faint is not None:
+        painted[faint.reshape(shape)] = _FAINT
+    return painted
+
+
+def paint_over(values: Floats, backdrop: Pixels) -> Pixels:
+    """Paint what is above 0 orange and what is below 0 blue over a pale negative of a picture."""
+    height, width, _ = backdrop.shape
+    top = float(np.abs(values).max(initial=0.0)) or 1.0
+    shares = values.reshape(height, width) / top
+    # Weak colours would drown in the picture beneath.
+    opacity = np.abs(shares)[..., None] ** 0.6
+    full = np.where(shares[..., None] > 0, _rgb(RAISE), _rgb(LOWER))
+    pale = 255.0 - 0.3 * backdrop.mean(axis=2, keepdims=True)
+    blended: Pixels = np.rint((1.0 - opacity) * pale + opacity * full).astype(np.uint8)
+    return blended
+
+
+def paint_tints(values: Floats, shape: tuple[int, ...]) -> Pixels:
+    """Paint signed numbers of three channels in their colours: grey is 0."""
+    top = float(np.abs(values).max(initial=0.0)) or 1.0
+    return paint_picture(0.5 + 0.5 * values / top, shape)
 
 
 def paint_sizes(values: Floats, shape: tuple[int, int]) -> Pixels:
@@ -54,9 +103,12 @@ def paint_sizes(values: Floats, shape: tuple[int, int]) -> Pixels:
 
 def _blend(shares: Floats, colour: str) -> Pixels:
     """From white at 0 to a colour at 1."""
-    full = np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)])
-    blended: Pixels = np.rint(255 + shares[..., None] * (full - 255)).astype(np.uint8)
+    blended: Pixels = np.rint(255 + shares[..., None] * (_rgb(colour) - 255)).astype(np.uint8)
     return blended
+
+
+def _rgb(colour: str) -> Floats:
+    return np.array([float(int(colour[i : i + 2], 16)) for i in (1, 3, 5)])
 
 
 def encode_png(pixels: Pixels) -> bytes:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
+from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -21,6 +24,7 @@ from voile.explain.prototype_text import (
 )
 from voile.explain.wording import noisy, short
 from voile.report.decision_bars import find_parts
+from voile.report.signed_bars import Part
 
 MOST_PROTOTYPES, MOST_FEATURES, BAR, WIDE = 20, 4, 10, 24
 SHADES = " ░▒▓█"
@@ -64,22 +68,27 @@ def print_decision(console: Console, explanation: PrototypeDecisions, row: int) 
 
 def _tabulate_parts(explanation: PrototypeDecisions, row: int) -> Table:
     one = explanation.decisions[row]
+    table = tabulate_parts(find_parts(explanation, row))
+    table.add_row("together", noisy(one.gap, one.gap_error))
+    return table
+
+
+def tabulate_parts(parts: Sequence[Part], head: str = "column") -> Table:
+    """Parts with bars to both sides."""
     table = Table(box=None, padding=(0, 1, 0, 0))
-    table.add_column("column", no_wrap=True, max_width=36)
+    table.add_column(head, no_wrap=True, max_width=36)
     table.add_column("part", no_wrap=True)
     table.add_column("against", no_wrap=True, justify="right", min_width=BAR)
     table.add_column("for", no_wrap=True, min_width=BAR)
-    parts = find_parts(explanation, row)
     top = max([abs(part.size) for part in parts] + [1e-300])
     for part in parts:
         bar = "█" * round(BAR * abs(part.size) / top)
         table.add_row(
             Text(part.label),
-            noisy(part.size, part.standard_error),
+            part.number,
             Text(bar if part.size < 0 else "", style="blue"),
             Text(bar if part.size > 0 else "", style="dark_orange"),
         )
-    table.add_row("together", noisy(one.gap, one.gap_error))
     return table
 
 
@@ -94,15 +103,21 @@ def _features(explanation: PrototypeExplanation, p: int) -> str:
 
 
 def _small_picture(explanation: PrototypeExplanation, p: int) -> str:
-    """A prototype as lines of characters; a character is twice as high as wide."""
+    """A prototype as lines of characters."""
     assert explanation.image_shape is not None
     height, width = explanation.image_shape
     shares = np.array(
         [float(one.place(explanation.values[p, j])) for j, one in enumerate(explanation.features)]
     ).reshape(height, width)
-    across = min(WIDE, 2 * width)
+    steps = np.rint(np.clip(sample_picture(shares), 0, 1) * (len(SHADES) - 1)).astype(int)
+    return "\n".join("".join(SHADES[one] for one in line).rstrip() for line in steps)
+
+
+def sample_picture(pixels: NDArray[np.float64], wide: int = WIDE) -> NDArray[np.float64]:
+    """The pixels that characters stand for; a character is twice as high as wide."""
+    height, width = pixels.shape
+    across = min(wide, 2 * width)
     down = max(1, round(across / 2 * height / width))
     rows = np.linspace(0, height - 1, down).round().astype(int)
     columns = np.linspace(0, width - 1, across).round().astype(int)
-    steps = np.rint(np.clip(shares[np.ix_(rows, columns)], 0, 1) * (len(SHADES) - 1)).astype(int)
-    return "\n".join("".join(SHADES[one] for one in line).rstrip() for line in steps)
+    return np.asarray(pixels[np.ix_(rows, columns)])

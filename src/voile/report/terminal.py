@@ -9,6 +9,9 @@ from rich.table import Table
 from rich.text import Text
 
 from voile.errors import SettingError
+from voile.explain.filter_bank import FilterBank
+from voile.explain.filter_decisions import FilterDecisions
+from voile.explain.filter_text import no_rows_text as filter_rows_text
 from voile.explain.global_explanation import GlobalExplanation
 from voile.explain.local_explanation import LocalExplanation
 from voile.explain.plain_text import extremes, row_text, score_text
@@ -17,6 +20,7 @@ from voile.explain.prototype_explanation import PrototypeExplanation
 from voile.explain.prototype_text import no_rows_text, relevance_text
 from voile.explain.term import ExplainedTerm
 from voile.explain.wording import noisy, short, signed
+from voile.report.filter_terminal import print_bank, print_row
 from voile.report.prototype_terminal import print_decision, tabulate_prototypes
 from voile.report.waterfall import find_steps
 
@@ -48,6 +52,14 @@ def print_record(record: object) -> None:
         if len(record) > MOST_ROWS:
             console.print(f"... and {len(record) - MOST_ROWS} more rows: to_frame() has them all")
         console.print(Text(no_rows_text(record.receipt)))
+    elif isinstance(record, FilterBank):
+        print_bank(console, record)
+    elif isinstance(record, FilterDecisions):
+        for row in range(min(len(record), MOST_ROWS)):
+            print_row(console, record, row)
+        if len(record) > MOST_ROWS:
+            console.print(f"... and {len(record) - MOST_ROWS} more rows: to_frame() has them all")
+        console.print(Text(filter_rows_text(record.receipt)))
     else:
         raise SettingError(f"A {type(record).__name__} cannot be shown in a terminal: print() it.")
     console.print(Text(record.cost))

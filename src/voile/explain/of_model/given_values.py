@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from voile.explain.explained_feature import ExplainedFeature
 from voile.explain.wording import short
 from voile.models.ebm.model import MISSING, OTHER
+from voile.models.features import Feature, Features
 from voile.privacy.public_rows import encode_public
-from voile.schema import Category, Schema
+from voile.schema import Category, Number, Schema
 
 UNREADABLE = "(unreadable)"
 """Stands for a given value that is neither a number, text, time nor missing."""
@@ -46,6 +48,66 @@ def tell_rows(
     given = tuple(tuple(one[0] for one in row) for row in zip(*told, strict=True))
     read_as = tuple(tuple(one[1] for one in row) for row in zip(*told, strict=True))
     return given, read_as
+
+
+def tell_features(
+    schema: Schema,
+    features: Sequence[ExplainedFeature],
+    X: object,
+    columns: Mapping[str, NDArray[Any]],
+    filling: NDArray[np.float64],
+) -> tuple[Texts, Texts]:
+    """The same for models of features, which read a missing number as another one.
+
+    Columns without features (a category without levels) are left out.
+
+    Parameters
+    ----------
+    schema : Schema
+    features : sequence of ExplainedFeature
+    X, columns
+        As for `tell_rows`.
+    filling : ndarray of shape (features,)
+        What a missing number is read as, in the columns' own units.
+    """
+    # Who is protected matters in training alone: rows to explain need not say whose they are.
+    schema = schema.with_unit(None)
+    given, read_as = tell_rows(schema, X, columns)
+    first: dict[str, int] = {}
+    for j, one in enumerate(features):
+        first.setdefault(one.column, j)
+    kept = [i for i, name in enumerate(schema) if name in first]
+
+    def read(row: int, place: int, name: str) -> str:
+        j = first[name]
+        if features[j].level is None and np.isnan(columns[name][row]):
+            return short(float(filling[j]), digits=4, grouped=False)
+        return read_as[row][place]
+
+    return (
+        tuple(tuple(texts[i] for i in kept) for texts in given),
+        tuple(
+            tuple(read(row, i, name) for i, name in zip(kept, first, strict=True))
+            for row in range(len(given))
+        ),
+    )
+
+
+def explain_features(features: Features) -> tuple[ExplainedFeature, ...]:
+    """Name the features of a model as explanations show them."""
+    return tuple(map(_explain_feature, features.each))
+
+
+def _explain_feature(one: Feature) -> ExplainedFeature:
+    described = one.described
+    if isinstance(described, Number):
+        assert described.lower is not None
+        assert described.upper is not None
+        lower, upper, level = described.lower, described.upper, None
+    else:
+        assert isinstance(described, Category)
+        lower, upper, level = 0.0, 1.0, str((described.levels or ())[one.level])
+    return ExplainedFeature(name=one.name, column=one.column, level=level, lower=lower, upper=upper)
 
 
 def _tell_number(value: Any, code: float) -> tuple[str, str]:

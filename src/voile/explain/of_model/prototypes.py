@@ -6,16 +6,12 @@ holds anyway, so it costs nothing. No row of the training table can be shown: th
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from voile.errors import DataError
-from voile.explain.explained_feature import ExplainedFeature
 from voile.explain.of_model.decision_border import View, find_joint_move, find_single_moves
-from voile.explain.of_model.given_values import Texts, tell_rows
+from voile.explain.of_model.given_values import Texts, explain_features, tell_features
 from voile.explain.prototype_decisions import (
     Change,
     JointChange,
@@ -23,11 +19,8 @@ from voile.explain.prototype_decisions import (
     PrototypeDecisions,
 )
 from voile.explain.prototype_explanation import MOST_PAIRS, PrototypeExplanation
-from voile.explain.wording import short
-from voile.models.features import Feature
 from voile.models.lvq.model import PrototypeModel
 from voile.privacy.public_rows import encode_public
-from voile.schema import Category, Number
 
 Floats = NDArray[np.float64]
 
@@ -52,7 +45,7 @@ def explain_global(model: PrototypeModel) -> PrototypeExplanation:
         receipt=model.receipt,
         model_kind=model.kind,
         mechanism=model.mechanism,
-        features=_explain_features(model),
+        features=explain_features(model.features),
         labels=tuple(map(int, model.labels)),
         values=values,
         standard_errors=features.width_in_units(model.prototype_errors),
@@ -88,7 +81,8 @@ def explain_local(model: PrototypeModel, X: object) -> PrototypeDecisions:
     # Who is protected matters in training alone: rows to explain need not say whose they are.
     columns = encode_public(X, model.schema.with_unit(None))
     teller = _Teller(model)
-    given, read_as = teller.tell_given(X, columns)
+    centre = model.features.in_units(model.centre)
+    given, read_as = tell_features(model.schema, teller.features, X, columns, centre)
     points = model.points(columns) if given else np.zeros((0, len(model.features)))
     return PrototypeDecisions(
         outputs=tuple(map(str, model.classes)),
@@ -108,7 +102,7 @@ class _Teller:
 
     def __init__(self, model: PrototypeModel) -> None:
         self.model = model
-        self.features = _explain_features(model)
+        self.features = explain_features(model.features)
         self.metric: Floats = model.omega.T @ model.omega
         self.numbers = np.array([one.level is None for one in self.features], dtype=bool)
         places: dict[str, list[int]] = {}
@@ -127,32 +121,6 @@ class _Teller:
         """The same as the features' own, in one step for all."""
         lowest = np.where(self.numbers, -1.0, 0.0)
         return np.asarray(self._zero + self._unit * np.clip(point, lowest, 1.0))
-
-    def tell_given(self, X: object, columns: Mapping[str, NDArray[Any]]) -> tuple[Texts, Texts]:
-        """Rows as given, and how values were read where that differs, each (rows, columns).
-
-        A missing number is read as the centre. Columns without features (a category without
-        levels) are left out.
-        """
-        schema = self.model.schema.with_unit(None)
-        given, read_as = tell_rows(schema, X, columns)
-        centre = self.model.features.in_units(self.model.centre)
-        kept = [i for i, name in enumerate(schema) if name in self.places]
-        names = list(self.places)
-
-        def read(row: int, place: int) -> str:
-            name = names[place]
-            first = self.places[name][0]
-            if self.numbers[first] and np.isnan(columns[name][row]):
-                return short(float(centre[first]), digits=4, grouped=False)
-            return read_as[row][kept[place]]
-
-        return (
-            tuple(tuple(texts[i] for i in kept) for texts in given),
-            tuple(
-                tuple(read(row, place) for place in range(len(kept))) for row in range(len(given))
-            ),
-        )
 
     def tell(self, points: Floats, given: Texts, read_as: Texts) -> tuple[PrototypeDecision, ...]:
         """Explain rows, given as points and as texts."""
@@ -307,19 +275,3 @@ def _most_relevant(diagonal: Floats) -> tuple[int, ...]:
     """The features that matter most, in their own order."""
     order = np.argsort(-diagonal, kind="stable")[:MOST_PAIRS]
     return tuple(sorted(map(int, order)))
-
-
-def _explain_features(model: PrototypeModel) -> tuple[ExplainedFeature, ...]:
-    return tuple(_explain_feature(one) for one in model.features.each)
-
-
-def _explain_feature(one: Feature) -> ExplainedFeature:
-    described = one.described
-    if isinstance(described, Number):
-        assert described.lower is not None
-        assert described.upper is not None
-        lower, upper, level = described.lower, described.upper, None
-    else:
-        assert isinstance(described, Category)
-        lower, upper, level = 0.0, 1.0, str((described.levels or ())[one.level])
-    return ExplainedFeature(name=one.name, column=one.column, level=level, lower=lower, upper=upper)

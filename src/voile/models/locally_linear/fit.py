@@ -14,6 +14,7 @@ from voile.models.locally_linear.inputs import Inputs
 from voile.models.locally_linear.model import LocallyLinearModel
 from voile.models.locally_linear.queries import (
     BRIGHTEST,
+    ClassPoints,
     Directions,
     MapSteps,
     PixelRanges,
@@ -47,10 +48,12 @@ Floats = NDArray[np.float64]
 
 RANGE_LOOK = "range of pixels"
 CENTRE_LOOK = "centre and row count"
+MEANS_LOOK = "class means"
 
-_RANGE, _CENTRE = 0.002, 0.01
+_RANGE, _CENTRE, _MEANS = 0.002, 0.01, 0.02
 _CLASSES, _DISCOVERY = 0.02, 0.15
-"""Shares of mu^2: for the pixels' range, for the mean, for classes alone or for columns, too."""
+"""Shares of mu^2: for the pixels' range, for the mean of all and those of classes, for what the
+schema lacks: classes alone, or columns, too."""
 
 _INTERRUPTED = (
     "Training was interrupted: nothing of it is released, and what it was to cost stays spent in "
@@ -95,7 +98,10 @@ def _shape(schema: Schema, course: Course, settings: Settings, delta: float) -> 
     found = discovery_shape(known, _CLASSES if columns_known else _DISCOVERY, delta)
     steps += found
     steps.append(gaussian_share(CENTRE_LOOK, _CENTRE))
-    left = 1.0 - _RANGE - _CENTRE - (_DISCOVERY if found and not columns_known else _CLASSES)
+    if course.towards_means:
+        steps.append(gaussian_share(MEANS_LOOK, _MEANS))
+    left = 1.0 - _RANGE - _CENTRE - _MEANS
+    left -= _DISCOVERY if found and not columns_known else _CLASSES
     if course.rate < 1.0:
         steps.append(poisson_share(STEPS_LOOK, left, rate=course.rate, count=course.steps))
     else:
@@ -115,7 +121,8 @@ def _carry_out(
     seed = settings.random_state
     with progress_bar("training", course.steps) as progress:
         if course.projection is None:
-            weights = start_weights(course, classes, size, seed)
+            means = _look_at_means(table, grant, inputs) if course.towards_means else None
+            weights = start_weights(course, classes, size, seed, means)
             query = MapSteps(inputs, weights, course.beta, course.bias, course.clip)
             trained = train(table, grant, query, course, rows, seed, progress)
         else:
@@ -191,6 +198,19 @@ def _look_around(
     spread = release.standard_error * (1.0 if course.normalise else query.longest) / rows
     doubt = plain.size * spread**2 / max(float(mean @ mean), 1e-12)
     return plain.with_centre(mean * max(0.0, 1.0 - doubt), length), rows
+
+
+def _look_at_means(table: PrivateTable, grant: Grant, inputs: Inputs) -> Floats:
+    """Release the mean point of each class, drawn to the mean of all as far as its noise says."""
+    query = ClassPoints(inputs)
+    release = gaussian_sum(table, query, grant.take(MEANS_LOOK))
+    sums, counts = query.split(release.values)
+    counts = np.maximum(counts, 1.0)[:, None]
+    means = sums / counts
+    apart = means - means.mean(axis=0)
+    noise = inputs.size * (release.standard_error / counts) ** 2
+    kept = 1.0 - noise / np.maximum((apart**2).sum(axis=1, keepdims=True), 1e-12)
+    return np.asarray(means.mean(axis=0) + apart * np.maximum(kept, 0.0))
 
 
 def _seen(trained: Trained, projections: NDArray[np.int64]) -> Trained:

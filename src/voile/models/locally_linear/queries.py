@@ -115,6 +115,40 @@ class Directions(Query):
 
 
 @dataclass(frozen=True, eq=False)
+class ClassPoints(WholeQuery):
+    """Per class the sum of its points, of length 1 at most, and a quarter per row."""
+
+    layout: Inputs
+
+    bound = math.sqrt(1.0 + COUNT_WEIGHT**2)
+
+    @property
+    def size(self) -> int:
+        """A point and a count per class."""
+        return self.layout.class_count * (self.layout.size + 1)
+
+    def total(self, block: Block, grid: float) -> NDArray[np.int64]:
+        """Exact: points are whole numbers of 2^-BITS."""
+        if block.weights is not None:
+            raise SettingError("Maps are trained without weights: leave them out.")
+        if exponent(grid) < BITS:
+            return np.zeros(self.size, dtype=np.int64)
+        points, classes = block.kept[POINTS][:, 0], block.kept[CLASSES]
+        count = self.layout.class_count
+        own = np.zeros((block.rows, count))
+        seen = np.flatnonzero((classes >= 0) & (classes < count))
+        own[seen, classes[seen]] = 1.0
+        # Sums of whole numbers far below 2^53.
+        sums = in_units(whole(own.T @ points.astype(np.float64)), BITS, grid)
+        return np.column_stack([sums, in_units(whole(own.sum(axis=0)), 2, grid)]).ravel()
+
+    def split(self, values: Floats) -> tuple[Floats, Floats]:
+        """Released sums (classes, size) and counts (classes,)."""
+        table = values.reshape(self.layout.class_count, -1)
+        return table[:, :-1], table[:, -1] / COUNT_WEIGHT
+
+
+@dataclass(frozen=True, eq=False)
 class MapSteps(WholeQuery):
     """Sum of the gradients of the cross-entropy by all maps, each row's cut to norm ``clip``.
 

@@ -134,6 +134,12 @@ class Course:
     spread: float
     """Standard deviation of the weights at the start."""
 
+    towards_means: float
+    """How many times the difference of a class's mean to all others' its maps begin with."""
+
+    pull: float
+    """Part of the way back to their start that weights are pulled in each step."""
+
     bias: float
     """The constant input."""
 
@@ -200,11 +206,14 @@ def _for_pictures(settings: Settings) -> Course:
     assert picture is not None
     smooth = settings.projection is None and settings.basis != "plain"
     moves = smooth if settings.copies is None else settings.copies
+    basis = SmoothBasis(picture, cut=11, width=5.5)
+    if readable:
+        basis = SmoothBasis(picture, cut=10, width=4.5, window=True)
     return Course(
         maps=settings.maps or (5 if readable else 20),
         beta=0.1,
         projection=settings.projection,
-        basis=SmoothBasis(picture, cut=11, width=5.5, window=readable) if smooth else None,
+        basis=basis if smooth else None,
         copies=_COPIES if moves else (STILL,),
         copies_per_step=len(_COPIES),
         centring="private",
@@ -216,6 +225,8 @@ def _for_pictures(settings: Settings) -> Course:
         learning_rate=0.3,
         rate_grows=False,
         spread=0.05 if readable else 5.0,
+        towards_means=0.0 if settings.projection else 25.0 if readable else 15.0,
+        pull=0.02 if readable else 0.0,
         bias=0.1,
         average=0.5,
     )
@@ -240,6 +251,8 @@ def _for_tables(settings: Settings) -> Course:
         learning_rate=0.05 * math.sqrt(maps / 5),
         rate_grows=True,
         spread=1.0,
+        towards_means=0.0,
+        pull=0.0,
         bias=0.3,
         average=0.5,
     )

@@ -45,8 +45,11 @@ class Adam:
     there is nothing else.
     """
 
-    def __init__(self, weights: Floats, rate: float, steps: int, average: float) -> None:
-        self.weights = weights
+    def __init__(
+        self, weights: Floats, rate: float, steps: int, average: float, pull: float = 0.0
+    ) -> None:
+        self.weights = self._start = weights
+        self._pull = pull
         self._rate, self._steps = rate, steps
         self._first = np.zeros_like(weights)
         self._second = 0.0
@@ -81,9 +84,11 @@ class Adam:
         """
         total, later = 0.0, 0.0
         kept = max(self._done - self._from, 1)
-        # What one gradient does to the mean: its momentum times the part of the mean after it.
+        # What one gradient does to the mean: its momentum times the part of the mean after it,
+        # of which each step keeps what the pull leaves.
+        part = 0.0
         for number in range(self._done, 0, -1):
-            part = min(self._done - number + 1, kept) / kept
+            part = (1.0 - self._pull) * (part + (1.0 / kept if number > self._done - kept else 0.0))
             later = _MOMENTUM * later + (1.0 - _MOMENTUM) * part
             total += later**2
         return self._rate * noise * math.sqrt(total) / max(self._scale(), 1e-300)
@@ -99,12 +104,27 @@ def _choose(course: Course, chance: np.random.Generator) -> tuple[int, ...] | No
 
 
 def start_weights(
-    course: Course, classes: int, coordinates: int, random_state: int | None
+    course: Course,
+    classes: int,
+    coordinates: int,
+    random_state: int | None,
+    means: Floats | None = None,
 ) -> Floats:
-    """Public chance, the same for all classes: maps differ, and no class is ahead of another."""
+    """Public chance, the same for all classes, and a class's own mean against the others'.
+
+    Chance makes maps differ; being the same for all classes, it puts none ahead of another.
+
+    Parameters
+    ----------
+    means : ndarray of shape (classes, coordinates), optional
+        Released.
+    """
     chance = np.random.default_rng(random_state)
     one = chance.normal(0.0, course.spread, (course.maps, coordinates + 1))
-    return np.repeat(one[None], classes, axis=0)
+    result = np.repeat(one[None], classes, axis=0)
+    if means is not None:
+        result[:, :, :-1] += course.towards_means * (means - means.mean(axis=0))[:, None]
+    return result
 
 
 def draw_projections(
@@ -146,7 +166,7 @@ def train(
     lots = max(round(1.0 / course.rate), 1)
     lot = max(rows * course.rate, 1.0)
     rate = course.learning_rate_for(len(query.weights))
-    adam = Adam(query.weights, rate, course.steps, course.average)
+    adam = Adam(query.weights, rate, course.steps, course.average, course.pull)
     noise = 0.0
     for number in range(course.steps):
         # Without noise there is nothing to gain from chance: lots take turns.
