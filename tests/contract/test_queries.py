@@ -28,14 +28,12 @@ from voile.models.features import Features
 from voile.models.locally_linear.inputs import ONE as MAP_ONE
 from voile.models.locally_linear.inputs import POINTS, Inputs
 from voile.models.locally_linear.pictures import STILL, Move, SmoothBasis
+from voile.models.locally_linear.projections import PROJECTION_BITS, ProjectedSteps, keep_squares
 from voile.models.locally_linear.queries import (
-    PROJECTION_BITS,
     ClassPoints,
     Directions,
     MapSteps,
     PixelRanges,
-    ProjectedSteps,
-    keep_squares,
 )
 from voile.models.lvq.metric_steps import MetricPulls
 from voile.models.lvq.plain import Costs

@@ -22,10 +22,10 @@ from scipy.special import softmax
 from voile.errors import DataError
 from voile.explain import Explanation, FilterBank, FilterDecisions, PrototypeDecisions
 from voile.explain.filter_bank import LEAST_SHARE, MOST_ALIKE, MOST_SUMMARY
-from voile.explain.of_model.filters import flatten_pictures, rank_maps
+from voile.explain.of_model.filters import rank_maps
 from voile.explain.picture_likeness import draw_likeness, smooth
 from voile.explaining import explain_global, explain_local
-from voile.models.locally_linear.pictures import SmoothBasis
+from voile.models.locally_linear.pictures import SmoothBasis, flatten_pictures
 from voile.privacy.public_rows import encode_public
 from voile.schema import Category, Number, Unit
 

@@ -15,6 +15,9 @@ from voile.schema.columns import Column
 
 Floats = NDArray[np.float64]
 
+_SMALLEST_HALF = 1e-290
+"""Numbers within bounds further apart can be divided by half their width without care."""
+
 
 @dataclass(frozen=True)
 class Feature:
@@ -84,14 +87,15 @@ class Features:
             Encoded columns: numbers with NaN for missing, categories as codes.
         rows : int
         """
-        result = np.empty((rows, len(self)), dtype=np.float32)
+        # One line per coordinate while they are written, which is what memory likes.
+        result = np.empty((len(self), rows), dtype=np.float32)
         for j, one in enumerate(self.each):
             values = columns[one.column]
             if one.level >= 0:
-                result[:, j] = values == one.level
+                result[j] = values == one.level
             else:
-                result[:, j] = np.clip(_scaled(values, one.described), -1.0, 1.0)
-        return result
+                np.clip(_scaled(values, one.described), -1.0, 1.0, out=result[j], casting="unsafe")
+        return np.ascontiguousarray(result.T)
 
     def in_units(self, points: Floats) -> Floats:
         """Points in the columns' own units, shape (..., features).
@@ -129,7 +133,10 @@ def _middle(column: Number) -> float:
 
 def _scaled(values: Floats, column: Column) -> Floats:
     assert isinstance(column, Number)
+    half = _half(column)
+    if half > _SMALLEST_HALF:
+        return np.asarray((values - _middle(column)) / half)
     with np.errstate(all="ignore"):  # bounds a few denormals apart have no half
-        scaled: Floats = (values - _middle(column)) / _half(column)
+        scaled: Floats = (values - _middle(column)) / half
     # Only a missing value stays NaN.
     return np.where(np.isnan(values), np.nan, np.nan_to_num(scaled, posinf=1.0, neginf=-1.0))

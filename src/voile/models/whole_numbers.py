@@ -20,7 +20,8 @@ from voile.privacy.queries import Block, Query
 Floats = NDArray[np.float64]
 
 _ROW_BITS, _MATRIX_BITS = 22, 20
-_MOST_COLUMNS = 2**17
+MOST_COLUMNS = 2**17
+"""Most columns of an exact product."""
 
 
 class WholeQuery(Query):
@@ -63,8 +64,8 @@ def exact_product(rows: Floats, matrix: Floats) -> Floats:
     22 below their largest coordinate, the matrix to 20; fewer from 2,049 columns on.
     """
     columns = rows.shape[1]
-    if columns > _MOST_COLUMNS:
-        raise SettingError(f"A product of rows is for at most {_MOST_COLUMNS} features.")
+    if columns > MOST_COLUMNS:
+        raise SettingError(f"A product of rows is for at most {MOST_COLUMNS} features.")
     fewer = max(0, math.ceil(math.log2(max(columns, 1))) - 11)
     of_rows = np.frexp(np.abs(rows).max(axis=1, initial=0.0))[1] - (_ROW_BITS - fewer // 2)
     of_matrix = int(np.frexp(np.abs(matrix).max(initial=0.0))[1]) - (

@@ -12,12 +12,13 @@ from sklearn.base import ClassifierMixin
 
 from voile.models.estimator import PrivateEstimator, is_array
 from voile.models.locally_linear import files
-from voile.models.locally_linear.fit import fit_model
+from voile.models.locally_linear.fit import fit_model, with_range
 from voile.models.locally_linear.model import LocallyLinearModel
+from voile.models.locally_linear.pictures import flatten_pictures
 from voile.models.locally_linear.settings import Basis, Centring, Preset, Settings
 from voile.models.locally_linear.teacher import learn
 from voile.privacy.ledger import Ledger
-from voile.schema import Category, Number, Schema
+from voile.schema import Category, Schema
 
 Floats = NDArray[np.float64]
 T = TypeVar("T")
@@ -172,10 +173,9 @@ class LocallyLinearClassifier(ClassifierMixin, PrivateEstimator):  # type: ignor
         settings = self._settings()
         X = self._flat(X)
         table, budget, ledger = self._protect(X, y, Category())
-        if self.image_shape is not None and self.schema is None and _bytes(X):
+        if settings.image_shape is not None and _bytes(X):
             # The type is public, and with it the range.
-            known = {name: Number(0, 255) for name in table.schema}
-            table = table.with_schema(Schema(known, target=table.schema.target))
+            table = table.with_schema(with_range(table.schema, 255.0))
         what = f"{type(self).__name__}.fit"
         self.model_ = fit_model(table, budget, ledger, settings, what)
         self._describe(X)
@@ -204,9 +204,8 @@ class LocallyLinearClassifier(ClassifierMixin, PrivateEstimator):  # type: ignor
 
     def _flat(self, X: object) -> object:
         """Pictures as rows of pixels."""
-        if self.image_shape is not None and is_array(X) and len(X.shape) > 2:
-            return X.reshape(len(X), -1)
-        return X
+        shape = self.image_shape
+        return X if shape is None else flatten_pictures(X, tuple(shape))
 
     def _encode(self, X: object) -> dict[str, Any]:
         return super()._encode(self._flat(X))

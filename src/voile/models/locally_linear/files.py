@@ -71,8 +71,16 @@ def to_dict(model: LocallyLinearModel) -> dict[str, Any]:
 
 
 def write(model: LocallyLinearModel, path: str | Path) -> Path:
-    """Write a model to a JSON file, and return its path."""
-    return write_json(to_dict(model), path)
+    """Write a model to a JSON file, wholly or not at all, and return its path.
+
+    Raises
+    ------
+    ModelError
+        If the model contradicts itself, or the file cannot be written.
+    """
+    data = to_dict(model)
+    from_dict(data)  # what could not be read back is refused here
+    return write_json(data, path)
 
 
 def from_dict(data: Any) -> LocallyLinearModel:

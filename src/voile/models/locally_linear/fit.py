@@ -12,17 +12,19 @@ from voile.errors import SchemaError
 from voile.models.features import Features
 from voile.models.locally_linear.inputs import Inputs
 from voile.models.locally_linear.model import LocallyLinearModel
+from voile.models.locally_linear.projections import (
+    PROJECTION_BITS,
+    ProjectedSteps,
+    keep_squares,
+    unproject,
+)
 from voile.models.locally_linear.queries import (
     BRIGHTEST,
     ClassPoints,
     Directions,
     MapSteps,
     PixelRanges,
-    ProjectedSteps,
-    keep_squares,
-    unproject,
 )
-from voile.models.locally_linear.queries import PROJECTION_BITS as _BITS
 from voile.models.locally_linear.settings import Course, Settings, check, choose
 from voile.models.locally_linear.train import (
     STEPS_LOOK,
@@ -50,7 +52,7 @@ RANGE_LOOK = "range of pixels"
 CENTRE_LOOK = "centre and row count"
 MEANS_LOOK = "class means"
 
-_RANGE, _CENTRE, _MEANS = 0.002, 0.01, 0.02
+_RANGE, _CENTRE, _MEANS = 0.005, 0.01, 0.02
 _CLASSES, _DISCOVERY = 0.02, 0.15
 """Shares of mu^2: for the pixels' range, for the mean of all and those of classes, for what the
 schema lacks: classes alone, or columns, too."""
@@ -91,7 +93,7 @@ def _shape(schema: Schema, course: Course, settings: Settings, delta: float) -> 
     """All looks, with their shares of mu^2."""
     steps: list[Step] = []
     pixels = settings.image_shape is not None
-    known = _with_range(schema, 1.0, signed=False) if pixels else schema
+    known = with_range(schema, 1.0) if pixels else schema
     if known is not schema:
         steps.append(gaussian_share(RANGE_LOOK, _RANGE))
     columns_known = all(column.known for column in known.values())
@@ -137,7 +139,7 @@ def _carry_out(
     return freeze(inputs, course, trained, write_receipt(grant, budget), settings.image_shape)
 
 
-def _with_range(schema: Schema, top: float, *, signed: bool) -> Schema:
+def with_range(schema: Schema, top: float, *, signed: bool = False) -> Schema:
     """The schema with all pixels of unknown range between 0 (or -top) and top."""
     if all(column.known for column in schema.values()):
         return schema
@@ -155,14 +157,14 @@ def _find_range(table: PrivateTable, ticket: Ticket) -> PrivateTable:
     unknown = tuple(n for n, c in schema.items() if isinstance(c, Number) and not c.known)
     release = gaussian_sum(table, PixelRanges(unknown), ticket)
     counts = release.values.reshape(2, -1)
-    doubt = 4.0 * release.standard_error * math.sqrt(counts.size)
-    few = max(0.01 * max(float(counts.sum()), 0.0), doubt)
-    signed = bool(counts[1].sum() > few)
-    beyond = counts.sum() - np.cumsum(counts.sum(axis=0))
-    place = int(np.argmax(beyond[: len(BRIGHTEST)] <= few))
-    if not (beyond[: len(BRIGHTEST)] <= few).any():
-        place = len(BRIGHTEST) - 1
-    return table.with_schema(_with_range(schema, BRIGHTEST[place], signed=signed))
+    # Where most pictures are; wider, if clearly some are beyond.
+    signed, place = divmod(int(counts.argmax()), counts.shape[1])
+    few = max(0.01 * float(counts.sum()), 4.0 * release.standard_error * math.sqrt(counts.size))
+    while place < len(BRIGHTEST) and counts[:, place + 1 :].sum() > few:
+        place += 1
+    signed = signed or int(counts[1].sum() > few)
+    place = min(place, len(BRIGHTEST) - 1)
+    return table.with_schema(with_range(schema, BRIGHTEST[place], signed=bool(signed)))
 
 
 def _look_around(
@@ -216,7 +218,7 @@ def _look_at_means(table: PrivateTable, grant: Grant, inputs: Inputs) -> Floats:
 def _seen(trained: Trained, projections: NDArray[np.int64]) -> Trained:
     """Weights of projections as weights of points."""
     points = unproject(trained.weights[:, :, :-1], projections)
-    squares = (projections * 2.0**-_BITS) ** 2
+    squares = (projections * 2.0**-PROJECTION_BITS) ** 2
     maps = trained.weights.shape[1]
     variance = np.stack(
         [trained.errors[:, m, :-1] ** 2 @ squares[m % len(squares)] for m in range(maps)], axis=1

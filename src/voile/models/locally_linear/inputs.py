@@ -107,6 +107,13 @@ class Inputs:
         mean = centre * length if self.normalise else centre
         return replace(self, centre=centre, filling=np.clip(mean, -1.0, 1.0))
 
+    def frozen(self) -> Self:
+        """The same with arrays that nobody can change."""
+        centre, radius, filling = (np.array(a) for a in (self.centre, self.radius, self.filling))
+        for values in (centre, radius, filling):
+            values.setflags(write=False)
+        return replace(self, centre=centre, radius=radius, filling=filling)
+
     @property
     def size(self) -> int:
         """Coordinates of a point."""
@@ -138,9 +145,10 @@ class Inputs:
         """Features of encoded rows, shape (rows, features); missing ones are filled in."""
         found = self.features.encode(columns, rows).astype(np.float64)
         if self.picture is not None:
-            found = (found + 1.0) / 2.0
+            found += 1.0
+            found *= 0.5
             if self.root:
-                found = np.sqrt(found)
+                np.sqrt(found, out=found)
         gaps = np.isnan(found)
         return np.where(gaps, self.filling, found) if gaps.any() else found
 

@@ -84,7 +84,8 @@ def _whole_dot(a, b):  # type: ignore[no-untyped-def]  # pragma: no cover
 @njit(cache=True, nogil=True)
 def _write(g, scale, out):  # type: ignore[no-untyped-def]  # pragma: no cover
     for j in range(len(g)):
-        out[j] = np.trunc(g[j] * scale)
+        # Nothing times what is not a number would be no number.
+        out[j] = np.trunc(g[j] * scale) if scale > _f(0.0) else 0.0
 
 
 @njit(cache=True, nogil=True)
@@ -188,6 +189,16 @@ def blend_projected(  # type: ignore[no-untyped-def]  # pragma: no cover
                 largest = max(largest, abs(c))
         scale = _scale(squared, rounding * squared, clip, largest, most, whole)
         _write(scores[i], np.float32(scale), out[i])
+
+
+@njit(cache=True, nogil=True)
+def squared_lengths(values, out):  # type: ignore[no-untyped-def]  # pragma: no cover
+    """Squared length of each row, row by row."""
+    for i in range(len(values)):
+        squared = 0.0
+        for j in range(values.shape[1]):
+            squared += np.float64(values[i, j]) * np.float64(values[i, j])
+        out[i] = squared
 
 
 @njit(cache=True, nogil=True)

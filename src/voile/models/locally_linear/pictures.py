@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, eye_array, kron
+
+from voile.errors import DataError
 
 Floats = NDArray[np.float64]
 
@@ -126,3 +129,45 @@ def _move(shape: Shape, move: Move) -> csr_array:
     places = (np.concatenate(rows), np.concatenate(columns))
     one = csr_array((np.concatenate(weights), places), shape=(size, size))
     return one if channels == 1 else csr_array(kron(one, eye_array(channels)))
+
+
+def flatten_pictures(X: object, image_shape: tuple[int, ...] | None) -> object:
+    """Rows of pixels from an array of pictures; all else as it is.
+
+    Raises
+    ------
+    DataError
+        If the pictures have another shape than those the model was trained on.
+    """
+    if isinstance(X, list) and image_shape is not None:
+        X = _array_of(X)
+    shape = getattr(X, "shape", ())
+    if not isinstance(shape, tuple) or len(shape) <= 2:
+        return X
+    array = np.asarray(X)
+    if image_shape is None:
+        raise DataError(
+            f"An array of shape {array.shape} has no rows and columns: train the model with "
+            f"image_shape, or give an array of shape (rows, columns)."
+        )
+    # A single channel may be left out, in training and here.
+    if _plain_shape(array.shape[1:]) != _plain_shape(image_shape):
+        raise DataError(
+            f"The model knows pictures of shape {tuple(image_shape)}: give an array of shape "
+            f"{('rows', *image_shape)}. Got {array.shape} instead.".replace("'", "")
+        )
+    return array.reshape(len(array), math.prod(image_shape))
+
+
+def _plain_shape(shape: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(shape[:2]) if len(shape) == 3 and shape[2] == 1 else tuple(shape)
+
+
+def _array_of(pictures: list[Any]) -> NDArray[Any]:
+    """Nested lists as an array; the error does not tell what was in them."""
+    try:
+        return np.asarray(pictures, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise DataError(
+            "Pictures in lists must be numbers, all of one shape: give an array."
+        ) from None

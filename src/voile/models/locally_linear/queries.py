@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from voile.errors import SettingError
 from voile.models.locally_linear.inputs import BITS, CLASSES, ONE, POINTS, Inputs
-from voile.models.locally_linear.kernels import blend_copies, blend_projected
+from voile.models.locally_linear.kernels import blend_copies, squared_lengths
 from voile.models.whole_numbers import WholeQuery, exponent, in_units, whole
 from voile.privacy.queries import Block, CellQuery, Query
 
@@ -25,22 +25,20 @@ Floats = NDArray[np.float64]
 COUNT_WEIGHT = 0.25
 """Weight of a count beside a vector of length 1."""
 
-_COEFFICIENT_BITS = 20
+COEFFICIENT_BITS = 20
 """Coefficients of gradients are multiples of 2^-20, if the grid of the noise is that fine."""
 
-_LARGEST = 32.0
+LARGEST = 32.0
 """Most that a single coefficient may be; with 20 bits, 11 of a point and 2^16 rows: below 2^53."""
 
 _SCORE_LIMIT = 2.0**24
 """Whole numbers below it are exact in single precision."""
 
-PROJECTION_BITS = 9
-"""Entries of projections are multiples of 2^-9; they are chance anyway."""
+_LARGEST_WEIGHT = 1e12
+"""Scores of larger weights would leave the range of single precision."""
 
 _CHUNK_NUMBERS = 120_000
 """Scores that are worked on at once, so that they stay in the processor's cache."""
-
-SQUARES = "maps squares"
 
 BRIGHTEST = (1.0, 255.0, 4095.0, 65535.0)
 """Upper ends of the usual ranges of pixels: fractions, and 8, 12 and 16 bits."""
@@ -102,9 +100,10 @@ class Directions(Query):
         found = self.layout.directions(features)
         if not self.layout.normalise:
             found = found / self.longest
-        lengths = np.sqrt(np.einsum("ij,ij->i", features, features)) / self.longest
-        counts = np.full(block.rows, COUNT_WEIGHT)
-        return np.column_stack([found, COUNT_WEIGHT * lengths, counts])
+        squares = np.empty(block.rows)
+        squared_lengths(features, squares)
+        lengths = COUNT_WEIGHT * np.sqrt(squares) / self.longest
+        return np.column_stack([found, lengths, np.full(block.rows, COUNT_WEIGHT)])
 
     def split(self, values: Floats) -> tuple[float, Floats, float]:
         """Released number of rows (at least 10), mean direction (size,) and mean length."""
@@ -135,8 +134,10 @@ class ClassPoints(WholeQuery):
             return np.zeros(self.size, dtype=np.int64)
         points, classes = block.kept[POINTS][:, 0], block.kept[CLASSES]
         count = self.layout.class_count
-        own = np.zeros((block.rows, count))
-        seen = np.flatnonzero((classes >= 0) & (classes < count))
+        own, squares = np.zeros((block.rows, count)), np.empty(block.rows)
+        squared_lengths(points, squares)
+        # Points longer than 1 (there are none) would exceed the bound.
+        seen = np.flatnonzero((classes >= 0) & (classes < count) & (squares <= float(ONE) ** 2))
         own[seen, classes[seen]] = 1.0
         # Sums of whole numbers far below 2^53.
         sums = in_units(whole(own.T @ points.astype(np.float64)), BITS, grid)
@@ -181,8 +182,11 @@ class MapSteps(WholeQuery):
     def __post_init__(self) -> None:
         if not (0 < self.clip <= 1e4 and 0 <= self.beta < 1e4 and 0 <= self.bias <= 1.0):
             raise SettingError("The clip, temperature and bias of a step must be sensible numbers.")
-        if not np.isfinite(self.weights).all():
-            raise SettingError("The weights of maps must be finite.")
+        # Written so that what is not a number is refused, too.
+        if not np.abs(self.weights).max(initial=0.0) < _LARGEST_WEIGHT:
+            raise SettingError(
+                f"The weights of maps must be smaller than {_LARGEST_WEIGHT:g}: take smaller steps."
+            )
 
     @property
     def size(self) -> int:
@@ -226,7 +230,7 @@ class MapSteps(WholeQuery):
         return in_units(self._sums(block, bits).ravel(), bits + BITS, grid)
 
     def _bits(self, grid: float) -> int:
-        return min(_COEFFICIENT_BITS, exponent(grid) - BITS)
+        return min(COEFFICIENT_BITS, exponent(grid) - BITS)
 
     def _sums(self, block: Block, bits: int) -> NDArray[np.int64]:
         """Sum of coefficient times (point, bias), shape (classes maps, size + 1)."""
@@ -280,115 +284,7 @@ class MapSteps(WholeQuery):
             np.float32(self.beta),
             float(self._constant**2),
             self.clip,
-            _LARGEST,
+            LARGEST,
             2.0**bits,
             out.reshape(shape),
         )
-
-
-@dataclass(frozen=True, eq=False)
-class ProjectedSteps(MapSteps):
-    """The same for maps that see a row through a random projection each (Harder et al. 2020).
-
-    Weights v_mk belong to the coordinates R_m z, so a row adds c_mk (R_m z, bias). The sum over
-    rows is taken before the projection, which is linear; only lengths are needed row by row.
-
-    Parameters
-    ----------
-    projections : int64 array of shape (maps or 1, size, coordinates)
-        In units of 2^-PROJECTION_BITS; one for all maps, or one for each.
-    """
-
-    projections: NDArray[np.int64] = None  # type: ignore[assignment]
-
-    @cached_property
-    def seen(self) -> Floats:
-        """Weights of points: v_mk R_m, with the constant's; shape (classes, maps, size + 1)."""
-        return np.concatenate(
-            [unproject(self.weights[:, :, :-1], self.projections), self.weights[:, :, -1:]], axis=2
-        )
-
-    @cached_property
-    def _whole_weights(self) -> tuple[NDArray[np.float32], float]:
-        return MapSteps(self.layout, self.seen, self.beta, self.bias, self.clip)._whole_weights
-
-    def _bits(self, grid: float) -> int:
-        return min(_COEFFICIENT_BITS, exponent(grid) - BITS - PROJECTION_BITS)
-
-    def total(self, block: Block, grid: float) -> NDArray[np.int64]:
-        """Exact: what is summed before the projection is whole, and so are its entries."""
-        bits = self._bits(grid)
-        if self.lot is not None:
-            block = block.where(np.arange(block.rows) % self.lot[1] == self.lot[0])
-        if bits < 1:
-            return np.zeros(self.size, dtype=np.int64)
-        classes, maps, _ = self.weights.shape
-        sums = self._sums(block, bits).reshape(classes, maps, -1)
-        result = np.empty(self.weights.shape, dtype=np.int64)
-        for m in range(maps):
-            matrix = self.projections[m % len(self.projections)]
-            result[:, m, :-1] = _whole_product(sums[:, m, :-1], matrix)
-        result[:, :, -1] = sums[:, :, -1] << PROJECTION_BITS
-        return in_units(result.ravel(), bits + BITS + PROJECTION_BITS, grid)
-
-    def _coefficients(
-        self,
-        block: Block,
-        start: int,
-        scores: NDArray[np.float32],
-        points: NDArray[np.int16],
-        own: NDArray[np.int64],
-        unit: float,
-        bits: int,
-        out: Floats,
-    ) -> None:
-        classes, maps = self.weights.shape[:2]
-        squares = block.kept[SQUARES][start : start + len(own)]
-        blend_projected(
-            scores,
-            np.broadcast_to(squares, (len(own), maps)) + np.float32((self._constant / ONE) ** 2),
-            own,
-            classes,
-            maps,
-            np.float32(unit),
-            np.float32(self.beta),
-            self.clip,
-            _LARGEST,
-            2.0**bits,
-            out,
-        )
-
-
-def keep_squares(block: Block, projections: NDArray[np.int64]) -> None:
-    """Keep the squared length of each row's projections, rounded up, shape (rows, maps or 1)."""
-    points = block.kept[POINTS][:, 0]
-    squares = np.empty((block.rows, len(projections)), dtype=np.float32)
-    step = max(_CHUNK_NUMBERS * 8 // max(projections.shape[2], 1), 1)
-    for m, matrix in enumerate(projections):
-        factor = matrix.astype(np.float64).T
-        for start in range(0, block.rows, step):
-            seen = points[start : start + step].astype(np.float64) @ factor
-            # Whole numbers below 2^53 all the way, so the same in any company.
-            found = np.einsum("ij,ij->i", seen, seen) * 2.0 ** (-2 * (BITS + PROJECTION_BITS))
-            squares[start : start + step, m] = found * (1.0 + 1e-5)
-    block.kept[SQUARES] = squares
-
-
-def unproject(weights: Floats, projections: NDArray[np.int64]) -> Floats:
-    """Weights of projections as weights of points, shape (classes, maps, coordinates)."""
-    unit = 2.0**-PROJECTION_BITS
-    each = [
-        weights[:, m] @ (projections[m % len(projections)] * unit) for m in range(weights.shape[1])
-    ]
-    return np.stack(each, axis=1)
-
-
-def _whole_product(sums: NDArray[np.int64], matrix: NDArray[np.int64]) -> NDArray[np.int64]:
-    """``sums @ matrix.T`` in 64-bit integers, by exact products of doubles (which BLAS does)."""
-    factor = matrix.astype(np.float64).T
-    result = np.zeros((len(sums), len(matrix)), dtype=np.int64)
-    # Entries of the matrix are below 2^15: with 24 bits at a time and 2^13 terms, below 2^53.
-    for shift in (0, 24, 48):
-        limb = sums >> shift if shift == 48 else (sums >> shift) & ((1 << 24) - 1)
-        result += whole(limb.astype(np.float64) @ factor) << shift
-    return result

@@ -13,6 +13,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from voile.errors import SchemaError, SettingError
+from voile.models import whole_numbers
 from voile.models.locally_linear.pictures import STILL, Move, Shape, SmoothBasis
 from voile.privacy.budget import Budget
 from voile.schema import Category, Schema
@@ -71,11 +72,13 @@ class Settings:
                     f"The '{name}' must be {other} or a whole number from 1 to {most}. Got "
                     f"{value!r} instead."
                 )
-        for name in ("normalise", "copies"):
+        for name in ("normalise", "copies", "shared_projection"):
             value = getattr(self, name)
-            if value is not None and not isinstance(value, (bool, np.bool_)):
+            open_ = value is None and name != "shared_projection"
+            if not open_ and not isinstance(value, (bool, np.bool_)):
+                auto = "" if name == "shared_projection" else "'auto', "
                 raise SettingError(
-                    f"The '{name}' must be 'auto', True or False. Got {value!r} instead."
+                    f"The '{name}' must be {auto}True or False. Got {value!r} instead."
                 )
         if self.random_state is not None and not _is_count(self.random_state, 0):
             raise SettingError(
@@ -102,13 +105,27 @@ class Settings:
                 "these at 'auto'."
             )
 
+        self._use_plain_types()
+
+    def _use_plain_types(self) -> None:
+        """Numbers of numpy's types, of single precision even, would reach noise and files."""
+        plain: dict[str, type] = dict.fromkeys(("maps", "projection", "steps", "random_state"), int)
+        plain |= dict.fromkeys(("inverse_temperature", "sampling_rate"), float)
+        plain |= dict.fromkeys(("clip", "learning_rate"), float)
+        plain |= dict.fromkeys(("normalise", "copies", "shared_projection"), bool)
+        for name, kind in plain.items():
+            value = getattr(self, name)
+            object.__setattr__(self, name, None if value is None else kind(value))
+        if self.image_shape is not None:
+            object.__setattr__(self, "image_shape", tuple(map(int, self.image_shape)))
+
     @property
     def picture(self) -> Shape | None:
         """Height, width, channels."""
         shape = self.image_shape
         if shape is None:
             return None
-        return int(shape[0]), int(shape[1]), int(shape[2]) if len(shape) == 3 else 1
+        return shape[0], shape[1], shape[2] if len(shape) == 3 else 1
 
 
 @dataclass(frozen=True)
@@ -157,10 +174,10 @@ _COPIES = (
     Move(down=-1),
     Move(right=1),
     Move(right=-1),
-    Move(turn=8),
-    Move(turn=-8),
-    Move(shear=0.15),
-    Move(shear=-0.15),
+    Move(turn=10),
+    Move(turn=-10),
+    Move(shear=0.2),
+    Move(shear=-0.2),
 )
 
 
@@ -190,8 +207,8 @@ def choose(settings: Settings, budget: Budget, *, sampled: bool) -> Course:
         course,
         beta=course.beta if beta is None else beta,
         centring="private" if centring == "auto" else centring,
-        normalise=True if settings.normalise is None else bool(settings.normalise),
-        rate=float(rate),
+        normalise=settings.normalise is not False,
+        rate=rate,
         steps=settings.steps or course.steps,
         clip=settings.clip or course.clip,
         learning_rate=settings.learning_rate or course.learning_rate,
@@ -206,9 +223,10 @@ def _for_pictures(settings: Settings) -> Course:
     assert picture is not None
     smooth = settings.projection is None and settings.basis != "plain"
     moves = smooth if settings.copies is None else settings.copies
-    basis = SmoothBasis(picture, cut=11, width=5.5)
+    longest = max(picture[:2])
+    basis = SmoothBasis(picture, cut=min(10, longest), width=5.0)
     if readable:
-        basis = SmoothBasis(picture, cut=10, width=4.5, window=True)
+        basis = SmoothBasis(picture, cut=min(10, longest), width=4.5, window=True)
     return Course(
         maps=settings.maps or (5 if readable else 20),
         beta=0.1,
@@ -224,9 +242,9 @@ def _for_pictures(settings: Settings) -> Course:
         clip=0.05,
         learning_rate=0.3,
         rate_grows=False,
-        spread=0.05 if readable else 5.0,
-        towards_means=0.0 if settings.projection else 25.0 if readable else 15.0,
-        pull=0.02 if readable else 0.0,
+        spread=0.05 if readable else 3.0,
+        towards_means=0.0 if settings.projection else 25.0 if readable else 20.0,
+        pull=0.02 if readable else 0.003,
         bias=0.1,
         average=0.5,
     )
@@ -268,15 +286,19 @@ def check(schema: Schema, settings: Settings, features: int | None) -> None:
             f"The target has {len(target.levels)} class: give at least two, in schema.target."
         )
     shape = settings.image_shape
-    if shape is None or features is None:
-        return
-    if math.prod(shape) != features:
+    if shape is not None and math.prod(shape) != len(schema):
         raise SettingError(
-            f"The 'image_shape' {shape} has {math.prod(shape)} pixels and the table has {features} "
-            "features: give one column per pixel."
+            f"The 'image_shape' {shape} has {math.prod(shape)} pixels and the table has "
+            f"{len(schema)} columns: give one column per pixel."
         )
-    if any(isinstance(one, Category) for one in schema.values()):
+    if shape is not None and any(isinstance(one, Category) for one in schema.values()):
         raise SettingError("Pixels must be numbers: the table has a category among them.")
+    most = whole_numbers.MOST_COLUMNS
+    if features is not None and features > most:
+        raise SettingError(
+            f"Maps are for at most {most} features, and there are {features}: give smaller "
+            "pictures, or fewer columns."
+        )
 
 
 def _is_number(value: object) -> bool:

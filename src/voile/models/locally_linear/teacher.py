@@ -107,6 +107,12 @@ def learn(teacher: Any, X: object, schema: Schema | None, settings: Settings) ->
     settings : Settings
     """
     receipt = receipt_of(teacher)
+    for name in ("projection", "clip", "sampling_rate", "copies"):
+        if getattr(settings, name) not in (None, False):
+            raise SettingError(
+                f"The '{name}' is for training on private rows: leave it out when learning from a "
+                "teacher."
+            )
     if isinstance(X, PrivateTable):
         raise DataError(
             "A teacher is asked about public rows, which anybody may see: give public or made-up "

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from voile.models.locally_linear.inputs import Inputs
 from voile.models.locally_linear.model import LocallyLinearModel
-from voile.models.locally_linear.queries import PROJECTION_BITS, MapSteps
+from voile.models.locally_linear.projections import PROJECTION_BITS
+from voile.models.locally_linear.queries import MapSteps
 from voile.models.locally_linear.settings import Course
 from voile.privacy.events import Unprotected
 from voile.privacy.grant import Grant
@@ -189,7 +190,7 @@ def freeze(
 ) -> LocallyLinearModel:
     """Make the record."""
     return LocallyLinearModel(
-        inputs,
+        inputs.frozen(),
         _frozen(trained.weights[:, :, :-1]),
         _frozen(trained.weights[:, :, -1] * course.bias),
         _frozen(trained.errors[:, :, :-1]),

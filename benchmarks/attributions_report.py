@@ -1,0 +1,368 @@
+"""What the attribution benchmark found, as Markdown tables, a JSON file and a page of pictures.
+
+Not a script: see `attributions.py`.
+"""
+
+import base64
+import html
+import json
+import math
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ebm_report import table
+from voile.report.pictures import encode_png, paint_grey, paint_signed
+
+Floats = NDArray[np.float64]
+Likeness = dict[str, float]
+
+MODELS = {"cnn": "CNN", "maps": "locally linear maps", "readable": "maps, readable"}
+KINDS = {
+    "IG": "integrated gradients",
+    "SmoothGrad": "SmoothGrad",
+    "IG x input": "integrated gradients x input",
+    "filter": "weighted filter",
+    "filter x input": "weighted filter x input",
+    "contributions": "contributions",
+    "top filter": "top filter",
+}
+ROWS = (
+    ("cnn", "IG"),
+    ("cnn", "SmoothGrad"),
+    ("maps", "filter"),
+    ("maps", "contributions"),
+    ("readable", "filter"),
+    ("readable", "top filter"),
+)
+"""Rows of the gallery; a model that was not trained is left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trained:
+    """One training; `spent` is the epsilon that Opacus' accountant tells."""
+
+    model: str
+    epsilon: float
+    seed: int
+    accuracy: float
+    seconds: float
+    spent: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """What one explanation of one model at one epsilon is worth, means over pictures and seeds.
+
+    Attributes
+    ----------
+    anew, private : dict of str to float
+        Likeness to that of the model trained anew, and of one without privacy.
+    true, by_chance : dict of str to float
+        Areas of deletion and insertion on the model itself, and with pixels in random order.
+    rough : float
+        Differences of neighbours over sizes: 1.41 for independent noise.
+    """
+
+    model: str
+    epsilon: float
+    kind: str
+    anew: Likeness
+    private: Likeness
+    true: dict[str, float]
+    by_chance: dict[str, float]
+    rough: float
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """Likeness of two explanations of the same pictures at the same epsilon."""
+
+    epsilon: float
+    one: str
+    other: str
+    alike: Likeness
+
+
+@dataclass(frozen=True, eq=False)
+class Gallery:
+    """A few pictures and their explanations, by model, epsilon and seed."""
+
+    pictures: Floats
+    names: tuple[str, ...]
+    seen: dict[tuple[str, float, int], dict[str, Floats]]
+
+
+@dataclass(frozen=True, eq=False)
+class SetResult:
+    """Everything found on one set."""
+
+    name: str
+    rows: int
+    pictures: int
+    trained: list[Trained]
+    explained: list[Explained]
+    agreements: list[Agreement]
+    gallery: Gallery
+
+    def epsilons(self) -> list[float]:
+        """From none to much privacy."""
+        return sorted({one.epsilon for one in self.trained}, reverse=True)
+
+    def to_dict(self) -> dict[str, Any]:
+        parts = {
+            name: [plain(one) for one in getattr(self, name)]
+            for name in ("trained", "explained", "agreements")
+        }
+        return {"name": self.name, "rows": self.rows, "pictures": self.pictures, **parts}
+
+
+@dataclass(slots=True)
+class Findings:
+    """All that a run found so far."""
+
+    settings: dict[str, object]
+    sets: list[SetResult] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+
+def plain(one: Any) -> dict[str, Any]:
+    """A record that JSON can hold: no privacy is written as the text "inf"."""
+    found = {name: getattr(one, name) for name in one.__slots__}
+    found["epsilon"] = "inf" if math.isinf(found["epsilon"]) else found["epsilon"]
+    return found
+
+
+def at(epsilon: float) -> str:
+    return "no privacy" if math.isinf(epsilon) else f"eps {epsilon:g}"
+
+
+def accuracy_table(one: SetResult) -> tuple[list[str], list[list[str]]]:
+    epsilons, rows = one.epsilons(), []
+    for model in dict.fromkeys(each.model for each in one.trained):
+        cells, took = [], []
+        for eps in epsilons:
+            found = [t for t in one.trained if (t.model, t.epsilon) == (model, eps)]
+            cells.append(f"{100 * np.mean([t.accuracy for t in found]):.2f} %")
+            took += [t.seconds for t in found]
+        rows.append([MODELS[model], *cells, f"{np.mean(took):.0f} s"])
+    return ["test accuracy", *map(at, epsilons), "mean fit"], rows
+
+
+def likeness_table(one: SetResult, which: str) -> tuple[list[str], list[list[str]]]:
+    """Spearman, cosine and overlap of every explanation at every epsilon."""
+    epsilons = [e for e in one.epsilons() if which == "anew" or math.isfinite(e)]
+    rows = []
+    for model, kind in dict.fromkeys((each.model, each.kind) for each in one.explained):
+        cells = []
+        for eps in epsilons:
+            found = next(
+                e for e in one.explained if (e.model, e.kind, e.epsilon) == (model, kind, eps)
+            )
+            cells.append(likeness(getattr(found, which)))
+        rows.append([f"{MODELS[model]}: {KINDS[kind]}", *cells])
+    return ["explanation", *map(at, epsilons)], rows
+
+
+def likeness(found: Likeness) -> str:
+    return f"{found['spearman']:.2f} / {found['cosine']:.2f} / {found['overlap']:.2f}"
+
+
+def truth_table(one: SetResult) -> tuple[list[str], list[list[str]]]:
+    """Deletion and insertion, with those of random order, and roughness."""
+    epsilons, rows = one.epsilons(), []
+    for model, kind in dict.fromkeys((each.model, each.kind) for each in one.explained):
+        cells = []
+        for eps in epsilons:
+            found = next(
+                e for e in one.explained if (e.model, e.kind, e.epsilon) == (model, kind, eps)
+            )
+            pairs = [
+                f"{found.true[name]:.2f} ({found.by_chance[name]:.2f})"
+                for name in ("deletion", "insertion")
+            ]
+            cells.append(f"{' / '.join(pairs)} / {found.rough:.2f}")
+        rows.append([f"{MODELS[model]}: {KINDS[kind]}", *cells])
+    return ["explanation", *map(at, epsilons)], rows
+
+
+def agreement_table(one: SetResult) -> tuple[list[str], list[list[str]]]:
+    epsilons = one.epsilons()
+    rows = []
+    for first, second in dict.fromkeys((each.one, each.other) for each in one.agreements):
+        cells = [
+            likeness(each.alike)
+            for eps in epsilons
+            for each in one.agreements
+            if (each.one, each.other, each.epsilon) == (first, second, eps)
+        ]
+        rows.append([f"{KINDS[first]} and {KINDS[second]}", *cells])
+    return ["explanations", *map(at, epsilons)], rows
+
+
+Section = tuple[str, str, tuple[list[str], list[list[str]]]]
+
+
+def sections(one: SetResult) -> list[Section]:
+    """Title, text and table of each part."""
+    triple = (
+        "Spearman / cosine / overlap of the top tenth of pixels (by chance: 0 / 0 / 0.1, and an "
+        "overlap of about a half for what is times the input, where only lit pixels count)"
+    )
+    return [
+        ("Accuracy", f"{one.rows:,} training rows; means over the trainings.", accuracy_table(one)),
+        (
+            "Trained anew",
+            f"How much an explanation of the same picture stays the same if the model is trained "
+            f"anew at the same epsilon (other start, other lots, other noise). {triple}.",
+            likeness_table(one, "anew"),
+        ),
+        (
+            "With and without privacy",
+            f"How like the explanation is to that of a model of the same kind without privacy "
+            f"(another training). {triple}.",
+            likeness_table(one, "private"),
+        ),
+        (
+            "True to the model",
+            "Area under the probability of the class as its lit pixels go black, those that count "
+            "most first (deletion, low is good) and as they come back to a black picture "
+            "(insertion, high is good), judged on the model that is explained, in brackets with "
+            "pixels in random order; then roughness: mean difference of neighbours over mean size, "
+            "1.41 for independent noise. Filters are smooth by their basis, so theirs is low even "
+            "where they are noise: read it together with the tables above. Sensitivities count "
+            "times the input.",
+            truth_table(one),
+        ),
+        (
+            "Do the two models agree?",
+            f"Explanations of the CNN beside those of the maps, at the same epsilon. {triple}.",
+            agreement_table(one),
+        ),
+    ]
+
+
+INTRODUCTION = (
+    "Integrated gradients (from black, not times the input, as in the paper) and SmoothGrad of a "
+    "CNN of 26,010 numbers, trained by DP-SGD (Opacus, Poisson lots, PRV accountant), beside the "
+    "weighted filters and contributions of locally linear maps at the same epsilon, delta 1e-5. "
+    "All explain the score of the class less the mean score of all classes, for test pictures that "
+    "every model gets right."
+)
+
+
+def markdown(found: Findings) -> str:
+    parts = [f"Not measured: {one}." for one in found.problems]
+    if found.sets:
+        parts.append(INTRODUCTION)
+    for one in found.sets:
+        parts.append(f"## {one.name}, {one.pictures} pictures")
+        for title, text, (head, rows) in sections(one):
+            parts += [f"### {title}", text, table(head, rows)]
+    return "\n\n".join(parts) + "\n"
+
+
+STYLE = """
+body { font: 16px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 66rem; padding: 0 1rem;
+       color: #222; background: #fff }
+table { border-collapse: collapse; font-size: .85rem; margin: .4rem 0 1.4rem }
+th, td { text-align: left; padding: .2rem .8rem .2rem 0; border-bottom: 1px solid #ddd }
+.gallery td, .gallery th { border: 0; padding: .1rem .25rem; vertical-align: middle }
+.gallery tr.first td, .gallery tr.first th { padding-top: .9rem }
+.gallery img { width: 84px; height: 84px; image-rendering: pixelated; border: 1px solid #ccc;
+               display: block }
+.gallery .eps { color: #555; white-space: nowrap }
+.wide { overflow-x: auto }
+.note { color: #555; font-size: .9rem }
+"""
+
+
+def picture(pixels: NDArray[np.uint8], description: str) -> str:
+    data = base64.b64encode(encode_png(pixels)).decode("ascii")
+    return f'<img src="data:image/png;base64,{data}" alt="{html.escape(description)}">'
+
+
+def html_table(head: list[str], rows: list[list[str]]) -> str:
+    def line(cells: list[str], tag: str) -> str:
+        return "<tr>" + "".join(f"<{tag}>{html.escape(c)}</{tag}>" for c in cells) + "</tr>"
+
+    body = "".join(line(row, "td") for row in rows)
+    return f'<div class="wide"><table>{line(head, "th")}{body}</table></div>'
+
+
+def gallery_rows(one: SetResult) -> list[tuple[str, str, tuple[str, float, int], str]]:
+    """Method, epsilon in words, key and kind of each row of pictures."""
+    least = min(one.epsilons())
+    rows = []
+    for model, kind in ROWS:
+        if not any(each.model == model for each in one.trained):
+            continue
+        label = f"{MODELS[model]}: {KINDS[kind]}"
+        turns = [(eps, 0, at(eps)) for eps in one.epsilons()]
+        turns += [(least, 1, f"{at(least)}, trained anew")]
+        for eps, seed, words in turns:
+            rows.append((label, words, (model, eps, seed), kind))
+            label = ""
+    return rows
+
+
+def gallery(one: SetResult) -> str:
+    """Rows of pictures: inputs, then every explanation from no privacy to much."""
+    found, side = one.gallery, math.isqrt(one.gallery.pictures.shape[1])
+    shape = (side, side)
+    inputs = "".join(
+        f"<td>{picture(paint_grey(pixels, shape), f'input: {name}')}</td>"
+        for pixels, name in zip(found.pictures, found.names, strict=True)
+    )
+    names = "".join(f"<th>{html.escape(name)}</th>" for name in found.names)
+    lines = [f"<tr><th></th><th></th>{names}</tr><tr><th>input</th><th></th>{inputs}</tr>"]
+    for label, words, key, kind in gallery_rows(one):
+        cells = "".join(
+            f"<td>{picture(paint_signed(values, shape), f'{kind}, {words}: {name}')}</td>"
+            for values, name in zip(found.seen[key][kind], found.names, strict=True)
+        )
+        first = ' class="first"' if label else ""
+        lines.append(
+            f"<tr{first}><th>{html.escape(label)}</th><td class=eps>{html.escape(words)}</td>"
+            f"{cells}</tr>"
+        )
+    return f'<div class="wide"><table class="gallery">{"".join(lines)}</table></div>'
+
+
+def page(found: Findings) -> str:
+    """One HTML file with everything inside."""
+    parts = [f"<p>{html.escape(INTRODUCTION)}</p>"]
+    for one in found.sets:
+        parts.append(f"<h2>{html.escape(one.name)}, {one.pictures} pictures</h2>")
+        parts.append(
+            "<p class=note>Orange raises the score of the class, blue lowers it; each picture is "
+            "scaled by its own greatest value.</p>"
+        )
+        parts.append(gallery(one))
+        for title, text, (head, rows) in sections(one):
+            parts += [f"<h3>{html.escape(title)}</h3>", f"<p class=note>{html.escape(text)}</p>"]
+            parts.append(html_table(head, rows))
+    title = "Filters and gradient attributions"
+    return (
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<style>{STYLE}</style></head><body><main><h1>{title}</h1>{''.join(parts)}</main></body>"
+        "</html>\n"
+    )
+
+
+def write(found: Findings, folder: Path) -> None:
+    """Write `attributions.json`, `attributions.md` and, if sets were run, `attributions.html`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    data = {
+        "settings": found.settings,
+        "problems": found.problems,
+        "sets": [one.to_dict() for one in found.sets],
+    }
+    (folder / "attributions.json").write_text(json.dumps(data, indent=1, allow_nan=False) + "\n")
+    (folder / "attributions.md").write_text(markdown(found))
+    if found.sets:
+        (folder / "attributions.html").write_text(page(found), encoding="utf-8")

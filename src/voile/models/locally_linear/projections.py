@@ -1,0 +1,139 @@
+"""Maps behind random projections, as published: each sees a row through a public matrix.
+
+Harder, Bauer & Park (2020). The sum over rows is taken before the projection, which is linear; only
+the lengths of projected rows are needed one by one, and are kept. Proof:
+docs/proofs/locally-linear.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from voile.models.locally_linear.inputs import BITS, ONE, POINTS
+from voile.models.locally_linear.kernels import blend_projected, squared_lengths
+from voile.models.locally_linear.queries import COEFFICIENT_BITS, LARGEST, MapSteps
+from voile.models.whole_numbers import exponent, in_units, whole
+from voile.privacy.queries import Block
+
+Floats = NDArray[np.float64]
+
+PROJECTION_BITS = 9
+"""Entries of projections are multiples of 2^-9; they are chance anyway."""
+
+SQUARES = "maps squares"
+
+_CHUNK_NUMBERS = 1_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class ProjectedSteps(MapSteps):
+    """The same for maps that see a row through a random projection each (Harder et al. 2020).
+
+    Weights v_mk belong to the coordinates R_m z, so a row adds c_mk (R_m z, bias). The sum over
+    rows is taken before the projection, which is linear; only lengths are needed row by row.
+
+    Parameters
+    ----------
+    projections : int64 array of shape (maps or 1, size, coordinates)
+        In units of 2^-PROJECTION_BITS; one for all maps, or one for each.
+    """
+
+    projections: NDArray[np.int64] = None  # type: ignore[assignment]
+
+    @cached_property
+    def seen(self) -> Floats:
+        """Weights of points: v_mk R_m, with the constant's; shape (classes, maps, size + 1)."""
+        return np.concatenate(
+            [unproject(self.weights[:, :, :-1], self.projections), self.weights[:, :, -1:]], axis=2
+        )
+
+    @cached_property
+    def _whole_weights(self) -> tuple[NDArray[np.float32], float]:
+        return MapSteps(self.layout, self.seen, self.beta, self.bias, self.clip)._whole_weights
+
+    def _bits(self, grid: float) -> int:
+        return min(COEFFICIENT_BITS, exponent(grid) - BITS - PROJECTION_BITS)
+
+    def total(self, block: Block, grid: float) -> NDArray[np.int64]:
+        """Exact: what is summed before the projection is whole, and so are its entries."""
+        bits = self._bits(grid)
+        if self.lot is not None:
+            block = block.where(np.arange(block.rows) % self.lot[1] == self.lot[0])
+        if bits < 1:
+            return np.zeros(self.size, dtype=np.int64)
+        classes, maps, _ = self.weights.shape
+        sums = self._sums(block, bits).reshape(classes, maps, -1)
+        result = np.empty(self.weights.shape, dtype=np.int64)
+        for m in range(maps):
+            matrix = self.projections[m % len(self.projections)]
+            result[:, m, :-1] = _whole_product(sums[:, m, :-1], matrix)
+        result[:, :, -1] = sums[:, :, -1] << PROJECTION_BITS
+        return in_units(result.ravel(), bits + BITS + PROJECTION_BITS, grid)
+
+    def _coefficients(
+        self,
+        block: Block,
+        start: int,
+        scores: NDArray[np.float32],
+        points: NDArray[np.int16],
+        own: NDArray[np.int64],
+        unit: float,
+        bits: int,
+        out: Floats,
+    ) -> None:
+        classes, maps = self.weights.shape[:2]
+        squares = block.kept[SQUARES][start : start + len(own)]
+        blend_projected(
+            scores,
+            np.broadcast_to(squares, (len(own), maps)) + np.float32((self._constant / ONE) ** 2),
+            own,
+            classes,
+            maps,
+            np.float32(unit),
+            np.float32(self.beta),
+            self.clip,
+            LARGEST,
+            2.0**bits,
+            out,
+        )
+
+
+def keep_squares(block: Block, projections: NDArray[np.int64]) -> None:
+    """Keep the squared length of each row's projections, rounded up, shape (rows, maps or 1)."""
+    points = block.kept[POINTS][:, 0]
+    squares = np.empty((block.rows, len(projections)), dtype=np.float32)
+    step = max(_CHUNK_NUMBERS // max(projections.shape[2], 1), 1)
+    for m, matrix in enumerate(projections):
+        factor = matrix.astype(np.float64).T
+        for start in range(0, block.rows, step):
+            # Whole numbers below 2^53, so the same in any company.
+            seen = points[start : start + step].astype(np.float64) @ factor
+            found = np.empty(len(seen))
+            squared_lengths(seen, found)
+            unit = 2.0 ** (-2 * (BITS + PROJECTION_BITS))
+            squares[start : start + step, m] = found * unit * (1.0 + 1e-5)
+    block.kept[SQUARES] = squares
+
+
+def unproject(weights: Floats, projections: NDArray[np.int64]) -> Floats:
+    """Weights of projections as weights of points, shape (classes, maps, coordinates)."""
+    unit = 2.0**-PROJECTION_BITS
+    each = [
+        weights[:, m] @ (projections[m % len(projections)] * unit) for m in range(weights.shape[1])
+    ]
+    return np.stack(each, axis=1)
+
+
+def _whole_product(sums: NDArray[np.int64], matrix: NDArray[np.int64]) -> NDArray[np.int64]:
+    """``sums @ matrix.T`` in 64-bit integers, by exact products of doubles (which BLAS does)."""
+    factor = matrix.astype(np.float64).T
+    result = np.zeros((len(sums), len(matrix)), dtype=np.int64)
+    # Entries of the matrix are below 2^15: with 24 bits at a time and 2^13 terms, below 2^53.
+    for shift in (0, 24, 48):
+        limb = sums >> shift if shift == 48 else (sums >> shift) & ((1 << 24) - 1)
+        result += whole(limb.astype(np.float64) @ factor) << shift
+    return result
