@@ -20,6 +20,7 @@ from voile.models.locally_linear.projections import (
 )
 from voile.models.locally_linear.queries import (
     BRIGHTEST,
+    COUNT_WEIGHT,
     ClassPoints,
     Directions,
     MapSteps,
@@ -207,8 +208,11 @@ def _look_at_means(table: PrivateTable, grant: Grant, inputs: Inputs) -> Floats:
     query = ClassPoints(inputs)
     release = gaussian_sum(table, query, grant.take(MEANS_LOOK))
     sums, counts = query.split(release.values)
-    counts = np.maximum(counts, 1.0)[:, None]
+    # A class that hardly anybody has would get the noise alone, divided by next to nothing.
+    least = max(4.0 * release.standard_error / COUNT_WEIGHT, 1.0)
+    counts = np.maximum(counts, least)[:, None]
     means = sums / counts
+    means /= np.maximum(np.linalg.norm(means, axis=1, keepdims=True), 1.0)
     apart = means - means.mean(axis=0)
     noise = inputs.size * (release.standard_error / counts) ** 2
     kept = 1.0 - noise / np.maximum((apart**2).sum(axis=1, keepdims=True), 1e-12)

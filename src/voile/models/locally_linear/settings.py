@@ -174,10 +174,10 @@ _COPIES = (
     Move(down=-1),
     Move(right=1),
     Move(right=-1),
-    Move(turn=10),
-    Move(turn=-10),
-    Move(shear=0.2),
-    Move(shear=-0.2),
+    Move(turn=8),
+    Move(turn=-8),
+    Move(shear=0.15),
+    Move(shear=-0.15),
 )
 
 
@@ -224,16 +224,16 @@ def _for_pictures(settings: Settings) -> Course:
     smooth = settings.projection is None and settings.basis != "plain"
     moves = smooth if settings.copies is None else settings.copies
     longest = max(picture[:2])
-    basis = SmoothBasis(picture, cut=min(10, longest), width=5.0)
+    basis = SmoothBasis(picture, cut=min(11, longest), width=5.5)
     if readable:
-        basis = SmoothBasis(picture, cut=min(10, longest), width=4.5, window=True)
+        basis = SmoothBasis(picture, cut=min(10, longest), width=5.0, window=True)
     return Course(
         maps=settings.maps or (5 if readable else 20),
         beta=0.1,
         projection=settings.projection,
         basis=basis if smooth else None,
         copies=_COPIES if moves else (STILL,),
-        copies_per_step=len(_COPIES),
+        copies_per_step=5,
         centring="private",
         root=True,
         normalise=True,
@@ -242,9 +242,9 @@ def _for_pictures(settings: Settings) -> Course:
         clip=0.05,
         learning_rate=0.3,
         rate_grows=False,
-        spread=0.05 if readable else 3.0,
-        towards_means=0.0 if settings.projection else 25.0 if readable else 20.0,
-        pull=0.02 if readable else 0.003,
+        spread=0.05 if readable else 5.0,
+        towards_means=0.0 if settings.projection else 25.0 if readable else 15.0,
+        pull=0.01 if readable else 0.0,
         bias=0.1,
         average=0.5,
     )

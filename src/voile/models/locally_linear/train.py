@@ -63,9 +63,9 @@ class Adam:
         self._done += 1
         self._first += (1.0 - _MOMENTUM) * (gradient - self._first)
         self._second += (1.0 - _MEMORY) * (float(np.mean(gradient**2)) - self._second)
-        self.weights = self.weights - self._rate * (self._first / (1.0 - _MOMENTUM**self._done)) / (
-            self._scale() + 1e-10
-        )
+        moved = self._first / (1.0 - _MOMENTUM**self._done) / (self._scale() + 1e-10)
+        self.weights = self.weights - self._rate * moved
+        self.weights += self._pull * (self._start - self.weights)
         if self._done > self._from:
             self._sum += self.weights
 
