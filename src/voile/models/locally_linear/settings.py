@@ -36,6 +36,7 @@ class Settings:
     projection: int | None = None
     shared_projection: bool = False
     basis: Basis = "auto"
+    window: bool = False
     centring: Centring = "auto"
     normalise: bool | None = None
     copies: bool | None = None
@@ -72,11 +73,11 @@ class Settings:
                     f"The '{name}' must be {other} or a whole number from 1 to {most}. Got "
                     f"{value!r} instead."
                 )
-        for name in ("normalise", "copies", "shared_projection"):
+        for name in ("normalise", "copies", "shared_projection", "window"):
             value = getattr(self, name)
-            open_ = value is None and name != "shared_projection"
-            if not open_ and not isinstance(value, (bool, np.bool_)):
-                auto = "" if name == "shared_projection" else "'auto', "
+            may_be_open = name in ("normalise", "copies")
+            if not (value is None and may_be_open) and not isinstance(value, (bool, np.bool_)):
+                auto = "'auto', " if may_be_open else ""
                 raise SettingError(
                     f"The '{name}' must be {auto}True or False. Got {value!r} instead."
                 )
@@ -95,10 +96,13 @@ class Settings:
                 "The 'image_shape' must be (height, width) or (height, width, channels), in "
                 f"pixels. Got {shape!r} instead."
             )
-        if shape is None and (self.basis == "smooth" or self.copies):
+        if shape is None and (self.basis == "smooth" or self.copies or self.window):
             raise SettingError(
-                "A smooth basis and moved copies are for pictures: give their 'image_shape'."
+                "A smooth basis, a window and moved copies are for pictures: give their "
+                "'image_shape'."
             )
+        if self.window and (self.projection is not None or self.basis == "plain"):
+            raise SettingError("A 'window' belongs to the smooth basis: leave it out.")
         if self.projection is not None and (self.basis == "smooth" or self.copies):
             raise SettingError(
                 "A random 'projection' takes the place of the smooth basis and of copies: leave "
@@ -112,7 +116,7 @@ class Settings:
         plain: dict[str, type] = dict.fromkeys(("maps", "projection", "steps", "random_state"), int)
         plain |= dict.fromkeys(("inverse_temperature", "sampling_rate"), float)
         plain |= dict.fromkeys(("clip", "learning_rate"), float)
-        plain |= dict.fromkeys(("normalise", "copies", "shared_projection"), bool)
+        plain |= dict.fromkeys(("normalise", "copies", "shared_projection", "window"), bool)
         for name, kind in plain.items():
             value = getattr(self, name)
             object.__setattr__(self, name, None if value is None else kind(value))
@@ -224,9 +228,7 @@ def _for_pictures(settings: Settings) -> Course:
     smooth = settings.projection is None and settings.basis != "plain"
     moves = smooth if settings.copies is None else settings.copies
     longest = max(picture[:2])
-    basis = SmoothBasis(picture, cut=min(11, longest), width=5.5)
-    if readable:
-        basis = SmoothBasis(picture, cut=min(10, longest), width=5.0, window=True)
+    basis = SmoothBasis(picture, cut=min(11, longest), width=5.5, window=settings.window)
     return Course(
         maps=settings.maps or (5 if readable else 20),
         beta=0.1,
@@ -244,7 +246,7 @@ def _for_pictures(settings: Settings) -> Course:
         rate_grows=False,
         spread=0.05 if readable else 5.0,
         towards_means=0.0 if settings.projection else 25.0 if readable else 15.0,
-        pull=0.01 if readable else 0.0,
+        pull=0.006 if readable else 0.0,
         bias=0.1,
         average=0.5,
     )
