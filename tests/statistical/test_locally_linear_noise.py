@@ -12,6 +12,7 @@ from scipy import stats
 
 from voile import Budget, Category, Ledger, LocallyLinearClassifier, Number, Schema, protect
 from voile.audit.two_worlds import allowed_advantage, tell_apart
+from voile.models.locally_linear import projections as projections_module
 from voile.models.locally_linear import queries as queries_module
 from voile.models.locally_linear.inputs import Inputs
 from voile.models.locally_linear.pictures import STILL, Move
@@ -180,13 +181,16 @@ def test_a_replaced_row_is_told_no_better_than_allowed(kind):
 
 def unclip(monkeypatch):
     """Kernels that let every row through as it is."""
-    for name, place in (("blend_copies", 8), ("blend_projected", 7)):
-        original = getattr(queries_module, name)
+    for module, name, place in (
+        (queries_module, "blend_copies", 8),
+        (projections_module, "blend_projected", 7),
+    ):
+        original = getattr(module, name)
 
         def open_wide(*given, original=original, place=place):
             return original(*given[:place], 1e4, *given[place + 1 :])
 
-        monkeypatch.setattr(queries_module, name, open_wide)
+        monkeypatch.setattr(module, name, open_wide)
 
 
 @pytest.mark.parametrize("event", EVENTS.values(), ids=EVENTS)

@@ -70,9 +70,9 @@ def _cosines(length: int, cut: int) -> Floats:
 
 
 def _fade(length: int) -> Floats:
-    """One nearly everywhere, falling to less than half at the last pixels of a line."""
+    """One in the middle, falling smoothly to nearly nothing at both ends of a line."""
     place = np.abs(2.0 * (np.arange(length) + 0.5) / length - 1.0)
-    return np.asarray(np.exp(-((place / 0.97) ** 16)))
+    return np.asarray(np.exp(-((place / 0.85) ** 8)))
 
 
 @dataclass(frozen=True)
