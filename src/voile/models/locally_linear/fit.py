@@ -36,6 +36,7 @@ from voile.models.locally_linear.train import (
     train,
 )
 from voile.models.progress import progress_bar
+from voile.models.setting_checks import count_found_classes
 from voile.privacy.budget import Budget
 from voile.privacy.calibrate import calibrate, gaussian_share, poisson_share
 from voile.privacy.discovery import complete, discovery_shape
@@ -174,13 +175,7 @@ def _look_around(
     """Release the mean direction and the number of rows, and make the inputs of them."""
     schema, picture = table.schema, settings.picture
     features = len(Features(schema))
-    target = schema.target
-    count = len(target.levels or ()) if isinstance(target, Category) else 0
-    if count < 2:
-        raise SchemaError(
-            f"Private discovery found {count} class(es) of the target, and two are needed: list "
-            "the classes in the schema (target=Category([...])), or give a larger epsilon."
-        )
+    count_found_classes(schema)
     if not features:
         raise SchemaError(
             "No level of any category was found, so there is nothing to learn from: list the "

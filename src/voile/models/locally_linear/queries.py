@@ -1,4 +1,4 @@
-"""What the training of maps asks of the rows: three sums, each with its bound.
+"""What the training of maps asks of the rows: sums, each with its bound.
 
 Bounds are enforced where the sums are made, from the very numbers that are added, in exact
 arithmetic. Proofs: docs/proofs/locally-linear.md.

@@ -12,9 +12,10 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from voile.errors import SchemaError, SettingError
+from voile.errors import SettingError
 from voile.models import whole_numbers
 from voile.models.locally_linear.pictures import STILL, Move, Shape, SmoothBasis
+from voile.models.setting_checks import check_columns_and_classes, is_count, is_number
 from voile.privacy.budget import Budget
 from voile.schema import Category, Schema
 
@@ -60,14 +61,14 @@ class Settings:
             ("learning_rate", 1e-6, 1e3),
         ):
             value = getattr(self, name)
-            if value is not None and not (_is_number(value) and low <= value <= high):
+            if value is not None and not (is_number(value) and low <= value <= high):
                 raise SettingError(
                     f"The '{name}' must be 'auto' or a number from {low:g} to {high:g}. Got "
                     f"{value!r} instead."
                 )
         for name, most in (("maps", MOST_MAPS), ("projection", 100_000), ("steps", 1_000_000)):
             value = getattr(self, name)
-            if value is not None and not _is_count(value, 1, most):
+            if value is not None and not is_count(value, 1, most):
                 other = "None" if name == "projection" else "'auto'"
                 raise SettingError(
                     f"The '{name}' must be {other} or a whole number from 1 to {most}. Got "
@@ -81,7 +82,7 @@ class Settings:
                 raise SettingError(
                     f"The '{name}' must be {auto}True or False. Got {value!r} instead."
                 )
-        if self.random_state is not None and not _is_count(self.random_state, 0):
+        if self.random_state is not None and not is_count(self.random_state, 0):
             raise SettingError(
                 "The 'random_state' must be None or a whole number of at least 0. Got "
                 f"{self.random_state!r} instead."
@@ -90,7 +91,7 @@ class Settings:
         if shape is not None and not (
             isinstance(shape, tuple)
             and len(shape) in (2, 3)
-            and all(_is_count(one, 1) for one in shape)
+            and all(is_count(one, 1) for one in shape)
         ):
             raise SettingError(
                 "The 'image_shape' must be (height, width) or (height, width, channels), in "
@@ -280,13 +281,7 @@ def _for_tables(settings: Settings) -> Course:
 
 def check(schema: Schema, settings: Settings, features: int | None) -> None:
     """Refuse what no fit can do before anything is spent."""
-    if not len(schema):
-        raise SchemaError("The schema has no columns to learn from: give at least one.")
-    target = schema.target
-    if isinstance(target, Category) and target.levels is not None and len(target.levels) < 2:
-        raise SchemaError(
-            f"The target has {len(target.levels)} class: give at least two, in schema.target."
-        )
+    check_columns_and_classes(schema)
     shape = settings.image_shape
     if shape is not None and math.prod(shape) != len(schema):
         raise SettingError(
@@ -301,12 +296,3 @@ def check(schema: Schema, settings: Settings, features: int | None) -> None:
             f"Maps are for at most {most} features, and there are {features}: give smaller "
             "pictures, or fewer columns."
         )
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
-
-
-def _is_count(value: object, low: int, high: int | None = None) -> bool:
-    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-    return whole and low <= value and (high is None or value <= high)  # type: ignore[operator]

@@ -18,6 +18,7 @@ from voile.models.lvq.queries import Moments
 from voile.models.lvq.settings import Settings, check, labels_of
 from voile.models.lvq.space import Space
 from voile.models.progress import progress_bar
+from voile.models.setting_checks import count_found_classes
 from voile.privacy.budget import Budget, Relation
 from voile.privacy.calibrate import calibrate, gaussian_share
 from voile.privacy.discovery import complete, discovery_shape
@@ -145,7 +146,7 @@ def _fixed(
 
 def look_around(table: PrivateTable, grant: Grant, strength: float) -> Start:
     """Release centre, radius and number of rows, and make the space of them."""
-    classes = _class_count(table.schema)
+    classes = count_found_classes(table.schema)
     query = Moments(table.schema)
     d = query.size - 2
     if d == 0:
@@ -169,17 +170,6 @@ def look_around(table: PrivateTable, grant: Grant, strength: float) -> Start:
     radius_error = error * d / rows / (2.0 * radius**2)
     space = Space(table.schema, centre, radius)
     return Start(rows, space, strength, centre_error, radius_error)
-
-
-def _class_count(schema: Schema) -> int:
-    target = schema.target
-    count = len(target.levels or ()) if isinstance(target, Category) else 0
-    if count < 2:
-        raise SchemaError(
-            f"Private discovery found {count} class(es) of the target, and two are needed: list "
-            "the classes in the schema (target=Category([...])), or give a larger epsilon."
-        )
-    return count
 
 
 def _strength(table: PrivateTable, plan: Plan, relation: Relation) -> float:

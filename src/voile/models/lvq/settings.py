@@ -9,8 +9,9 @@ from typing import get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.errors import SchemaError, SettingError
+from voile.errors import SettingError
 from voile.models.lvq.model import Kind, Mechanism
+from voile.models.setting_checks import check_columns_and_classes, is_count, is_number
 from voile.schema import Category, Schema
 
 _MOST_PROTOTYPES = 100
@@ -69,27 +70,27 @@ class Settings:
             raise SettingError(
                 "LVQ1 has no cost function to descend: use GLVQClassifier, or another mechanism."
             )
-        if not (_is_number(self.typical) and 0.0 <= self.typical <= 1.0):
+        if not (is_number(self.typical) and 0.0 <= self.typical <= 1.0):
             raise SettingError(
                 f"The 'typical' must be a number from 0 to 1. Got {self.typical!r} instead."
             )
         for name, low, high in (("rate", 1e-5, 1.0), ("clip", 1e-3, 8.0)):
             value = getattr(self, name)
-            if not (_is_number(value) and low <= value <= high):
+            if not (is_number(value) and low <= value <= high):
                 raise SettingError(
                     f"The '{name}' must be a number from {low:g} to {high:g}. Got {value!r} "
                     "instead."
                 )
-        if not _is_count(self.epochs, 1, 10_000):
+        if not is_count(self.epochs, 1, 10_000):
             raise SettingError(
                 f"The 'epochs' must be a whole number from 1 to 10000. Got {self.epochs!r} instead."
             )
-        if self.groups is not None and not _is_count(self.groups, 1, 100_000):
+        if self.groups is not None and not is_count(self.groups, 1, 100_000):
             raise SettingError(
                 f"The 'groups' must be 'auto' or a whole number from 1 to 100000. Got "
                 f"{self.groups!r} instead."
             )
-        if self.random_state is not None and not _is_count(self.random_state, 0):
+        if self.random_state is not None and not is_count(self.random_state, 0):
             raise SettingError(
                 "The 'random_state' must be None or a whole number of at least 0. Got "
                 f"{self.random_state!r} instead."
@@ -97,14 +98,14 @@ class Settings:
         counts = self.prototypes.values() if isinstance(self.prototypes, Mapping) else ()
         whole = [self.prototypes] if not isinstance(self.prototypes, Mapping) else [*counts]
         for count in whole:
-            if count is not None and not _is_count(count, 1, _MOST_PROTOTYPES):
+            if count is not None and not is_count(count, 1, _MOST_PROTOTYPES):
                 raise SettingError(
                     "The 'prototypes_per_class' must be 'auto', a whole number from 1 to "
                     f"{_MOST_PROTOTYPES}, or such a number for every class. Got {count!r} instead."
                 )
         shape = self.image_shape
         if shape is not None and not (
-            isinstance(shape, tuple) and len(shape) == 2 and all(_is_count(s, 1) for s in shape)
+            isinstance(shape, tuple) and len(shape) == 2 and all(is_count(s, 1) for s in shape)
         ):
             raise SettingError(
                 f"The 'image_shape' must be (height, width), in pixels. Got {shape!r} instead."
@@ -113,21 +114,15 @@ class Settings:
 
 def check(schema: Schema, settings: Settings, features: int | None) -> None:
     """Refuse what no fit can do before anything is spent."""
-    if not len(schema):
-        raise SchemaError("The schema has no columns to learn from: give at least one.")
-    target = schema.target
-    if isinstance(target, Category) and target.levels is not None:
-        if len(target.levels) < 2:
-            raise SchemaError(
-                f"The target has {len(target.levels)} class: give at least two, in schema.target."
+    check_columns_and_classes(schema)
+    target, asked = schema.target, settings.prototypes
+    if isinstance(target, Category) and target.levels is not None and isinstance(asked, Mapping):
+        unknown = set(asked) ^ set(target.levels)
+        if unknown:
+            raise SettingError(
+                "The 'prototypes_per_class' must name every class of the schema, and no other: "
+                f"see {sorted(map(repr, unknown))[0]}."
             )
-        if isinstance(settings.prototypes, Mapping):
-            unknown = set(settings.prototypes) ^ set(target.levels)
-            if unknown:
-                raise SettingError(
-                    "The 'prototypes_per_class' must name every class of the schema, and no other: "
-                    f"see {sorted(map(repr, unknown))[0]}."
-                )
     shape = settings.image_shape
     if shape is not None and features is not None and shape[0] * shape[1] != features:
         raise SettingError(
@@ -176,12 +171,3 @@ def choose_prototypes(
     most, limit = (5, 0.014) if metric else (3, 0.008)
     chosen = most if noise <= limit else 1
     return chosen if rows / (classes * chosen) >= _ROWS_PER_PROTOTYPE else 1
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
-
-
-def _is_count(value: object, low: int, high: int | None = None) -> bool:
-    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-    return whole and low <= value and (high is None or value <= high)  # type: ignore[operator]
