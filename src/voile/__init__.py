@@ -12,6 +12,7 @@ from voile.errors import VoileError
 from voile.version import __version__
 
 if TYPE_CHECKING:
+    from voile.explain.of_blackbox.explainer import PrivateExplainer
     from voile.models.ebm.estimator import EBMClassifier, EBMRegressor
     from voile.models.load import load
     from voile.models.locally_linear.estimator import LocallyLinearClassifier
@@ -35,6 +36,7 @@ _HOMES = {
     "Ledger": "voile.privacy.ledger",
     "LocallyLinearClassifier": "voile.models.locally_linear.estimator",
     "Number": "voile.schema",
+    "PrivateExplainer": "voile.explain.of_blackbox.explainer",
     "Receipt": "voile.privacy.receipt",
     "Schema": "voile.schema",
     "Unit": "voile.schema",
@@ -54,6 +56,7 @@ __all__ = [
     "Ledger",
     "LocallyLinearClassifier",
     "Number",
+    "PrivateExplainer",
     "Receipt",
     "Schema",
     "Unit",

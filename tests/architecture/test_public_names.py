@@ -20,6 +20,7 @@ PUBLIC_NAMES = [
     "Ledger",
     "LocallyLinearClassifier",
     "Number",
+    "PrivateExplainer",
     "Receipt",
     "Schema",
     "Unit",

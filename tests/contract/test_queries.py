@@ -3,6 +3,7 @@
 import dataclasses
 import importlib
 import inspect
+import itertools
 import math
 import pkgutil
 from fractions import Fraction
@@ -14,6 +15,14 @@ from hypothesis import strategies as st
 
 import voile
 from voile.errors import SchemaError, SettingError, VoileError
+from voile.explain.of_blackbox import products
+from voile.explain.of_blackbox.cells import CELLS
+from voile.explain.of_blackbox.marginals import BinCounts, PairProducts, SignProducts
+from voile.explain.of_blackbox.points import ANSWERS, PointSpace
+from voile.explain.of_blackbox.points import ONE as BALL_ONE
+from voile.explain.of_blackbox.points import POINTS as BALL_POINTS
+from voile.explain.of_blackbox.products import LocalProducts
+from voile.explain.of_blackbox.weights import envelope, read_weight
 from voile.models.ebm import queries as ebm_queries
 from voile.models.ebm.cyclic import LeafSums
 from voile.models.ebm.pairs import GROUPS, PairCounts
@@ -451,7 +460,120 @@ mapped = {
     ProjectedSteps: projected_steps(),
 }
 
+# -- queries of explanations -----------------------------------------------------------------------
+
+EXPLAINED = Schema(FEATURES, target=Number(-2, 3))
+
+
+@dataclasses.dataclass(frozen=True)
+class Explained:
+    """Keeps a point and answers of each row: as an explainer does, or as wild as a test likes."""
+
+    kind: str
+    outputs: int
+    schema = EXPLAINED
+    columns = (*FEATURES, queries.TARGET)
+
+    def prepare(self, block):
+        PointSpace(self.schema).prepare(block)
+        points = block.kept[BALL_POINTS].astype(np.int64)
+        target = np.nan_to_num(block[queries.TARGET])[:, None] + np.arange(self.outputs)
+        answers = np.trunc(np.clip(target / 2.0, -1, 1) * BALL_ONE)
+        if self.kind == "corners":
+            # At the surface: along an axis that the category chooses, on the side of the number.
+            axes = np.eye(points.shape[1], dtype=np.int64)[block["c"] % points.shape[1]]
+            points = axes * np.where(points[:, :1] < 0, -BALL_ONE, BALL_ONE)
+            answers = np.where(answers < 0, -BALL_ONE, BALL_ONE)
+        elif self.kind == "too long":
+            points, answers = points * 7, answers * 1000
+        elif self.kind == "one unit too long":
+            points = np.where(points == 0, 0, np.sign(points)) * (BALL_ONE + 1)
+            answers = np.sign(answers) * (BALL_ONE + 1)
+        elif self.kind == "as long as can be":
+            points = np.where(points < 0, -(2**31), 2**31 - 1)
+            answers = np.where(answers < 0, -(2**31), 2**31 - 1)
+        block.kept[BALL_POINTS] = points.astype(np.int32)
+        block.kept[ANSWERS] = answers.astype(np.int32)
+
+
+OWN_WEIGHTS = {
+    "near": lambda r, c: np.where(r < 0.5, envelope(r, c), 0.0),
+    "far": lambda r, c: np.where(r > 1.5, envelope(r, c), 0.0),
+    "jumping": lambda r, c: envelope(r, c) * (np.arange(len(r)) % 2),
+    "hardly any": lambda r, c: 1e-12 * envelope(r, c),
+}
+
+
+@st.composite
+def ball_weights(draw):
+    c = draw(st.sampled_from([1e-9, 1e-3, 0.3, 1.0, 12.0, 100.0]))
+    name = draw(st.sampled_from(["stable", "exponential", "gaussian", *OWN_WEIGHTS]))
+    if name in OWN_WEIGHTS:
+        return read_weight(lambda r: OWN_WEIGHTS[name](r, c), c=c)
+    return read_weight(name, width=draw(st.sampled_from([None, 1e-3, 0.2, 50.0])), c=c)
+
+
+@st.composite
+def local_products(
+    draw, kinds=("placed", "corners", "too long", "one unit too long", "as long as can be")
+):
+    outputs = draw(st.integers(1, 3))
+    layout = Explained(draw(st.sampled_from(kinds)), outputs)
+    generator = np.random.default_rng(draw(st.integers(0, 10**6)))
+    count, size = draw(st.integers(1, 5)), len(PointSpace(EXPLAINED))
+    drawn = generator.normal(size=(count, size))
+    drawn *= generator.choice([0.0, 1e-4, 0.5, 1.0], (count, 1)) / np.linalg.norm(
+        drawn, axis=1, keepdims=True
+    )
+    asked = np.trunc(drawn * BALL_ONE * (1 - 1e-9)).astype(np.int32)
+    if draw(st.booleans()):
+        asked[0] = 0
+        asked[0, 0] = draw(st.sampled_from([-BALL_ONE, BALL_ONE]))
+    query = LocalProducts(
+        asked, draw(ball_weights()), outputs, draw(either), draw(st.integers(1, 4))
+    )
+    object.__setattr__(query, "layout", layout)
+    return query
+
+
+@dataclasses.dataclass(frozen=True)
+class Celled:
+    """Keeps the cell of each row in each of three columns; wild ones are beyond every map."""
+
+    kind: str
+    schema = EXPLAINED
+    columns = (*FEATURES, queries.TARGET)
+
+    def prepare(self, block):
+        numbers = [np.nan_to_num(block["n"]) + 2, np.nan_to_num(block["u"]) / 250 + 4]
+        codes = np.column_stack([*(one.astype(np.int64) for one in numbers), block["c"]])
+        if self.kind == "wild":
+            codes = codes * 9973
+        block.kept[CELLS] = codes.astype(np.uint16)
+
+
+@st.composite
+def binned(draw, make, most=9):
+    """Cells of three columns, dealt into bins at random; a bin may be without cells."""
+    generator = np.random.default_rng(draw(st.integers(0, 10**6)))
+    cells, bins = generator.integers(1, 10, 3), generator.integers(1, most + 1, 3)
+    query = make(draw, tuple(generator.integers(0, b, c) for b, c in zip(bins, cells, strict=True)))
+    object.__setattr__(query, "layout", Celled(draw(st.sampled_from(["tame", "wild"]))))
+    return query
+
+
+some_pairs = st.lists(st.sampled_from([(0, 1), (0, 2), (1, 2)]), min_size=1, max_size=4).map(tuple)
+summarised = {
+    BinCounts: binned(lambda draw, maps: BinCounts(maps)),
+    PairProducts: binned(
+        lambda draw, maps: PairProducts(maps, draw(st.one_of(st.none(), some_pairs)))
+    ),
+    SignProducts: binned(lambda draw, maps: SignProducts(maps), most=2),
+}
+
 prototyped = {
+    LocalProducts: local_products(),
+    **summarised,
     ClassSums: class_sums,
     Lengths: lengths(),
     ClusterSums: cluster_sums(),
@@ -460,7 +582,7 @@ prototyped = {
     Costs: costs(),
     **mapped,
 }
-"""Queries of prototypes and maps; they refuse weights."""
+"""Queries of prototypes, maps and explanations; they refuse weights."""
 
 prepared = {
     LeafSums: leaf_sums(),
@@ -723,6 +845,150 @@ def test_groups_and_leaves_outside_their_tables_are_refused():
             PairCounts(layout, np.full(9, wrong))
     with pytest.raises(SettingError, match="numbered"):
         LeafSums(layout, np.zeros((9, 1)), np.zeros(1), 0, np.array([0, -1]))
+
+
+# -- products of explanations ----------------------------------------------------------------------
+
+
+def ball_block(generator, rows, outputs, points=None):
+    """Rows anywhere in the ball, many of them at its surface."""
+    size = len(PointSpace(EXPLAINED)) if points is None else points.shape[1]
+    drawn = generator.normal(size=(rows, size))
+    drawn *= generator.choice([0.1, 1.0], (rows, 1)) / np.linalg.norm(drawn, axis=1, keepdims=True)
+    kept = {
+        BALL_POINTS: np.trunc(drawn * BALL_ONE * (1 - 1e-9)).astype(np.int32),
+        ANSWERS: generator.integers(-BALL_ONE, BALL_ONE + 1, (rows, outputs)).astype(np.int32),
+    }
+    return queries.Block(rows, {}.__getitem__, kept)
+
+
+@settings(max_examples=25)
+@given(
+    local_products(("placed",)), st.integers(0, 10**6), st.sampled_from([-60, -44, -36, -25, -9])
+)
+def test_products_do_not_depend_on_company_nor_on_how_blocks_are_cut(query, seed, power):
+    generator, grid = np.random.default_rng(seed), 2.0**power
+    block = ball_block(generator, 300, query.outputs)
+    whole = query.total(block, grid)
+    cuts = [0, *sorted(generator.integers(0, 300, 4).tolist()), 300]
+    parts = [query.total(block.part(a, b), grid) for a, b in itertools.pairwise(cuts)]
+    assert (np.sum(parts, axis=0) == whole).all()
+    alone = [query.total(block.part(i, i + 1), grid) for i in range(300)]
+    assert (np.sum(alone, axis=0) == whole).all()
+    # One row more: exactly its own share, in the company of 299 others.
+    assert (whole - query.total(block.part(0, 299), grid) == alone[299]).all()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(products, "MOST_ROWS", 7)
+        assert (query.total(block, grid) == whole).all()
+        patch.setattr(products, "_CHUNK", 11)
+        assert (query.total(block, grid) == whole).all()
+
+
+@pytest.mark.parametrize("c", [1.0, 100.0])
+def test_products_of_many_rows_in_one_place_are_exact(c):
+    """The largest sums that doubles must hold: every row at the far side, with most weight."""
+    rows = 3 * products.MOST_ROWS
+    points = np.zeros((rows, 3), dtype=np.int32)
+    points[:, 0] = BALL_ONE
+    kept = {BALL_POINTS: points, ANSWERS: np.full((rows, 2), BALL_ONE, dtype=np.int32)}
+    block = queries.Block(rows, {}.__getitem__, kept)
+    asked = np.array([[-BALL_ONE, 0, 0], [BALL_ONE, 0, 0], [0, 0, 0]], dtype=np.int32)
+    query = LocalProducts(asked, read_weight("stable", c=c), 2, True)
+    one = query.total(block.part(0, 1), 2.0**-36)
+    total = query.total(block, 2.0**-36)
+    assert [int(v) for v in total] == [rows * int(v) for v in one]
+    far = one[: query.size // 3].reshape(query.width, -1)[0, 0] * 2.0**-36
+    assert far == pytest.approx(2 * 4 * min(1.0, c / 12), rel=1e-4)
+
+
+@settings(max_examples=60)
+@given(local_products(), st.integers(0, 10**6))
+def test_a_row_is_in_the_sums_of_few_points(query, seed):
+    block = ball_block(np.random.default_rng(seed), 20, query.outputs)
+    for i in range(20):
+        one = query.total(block.part(i, i + 1), 2.0**-36).reshape(len(query.points), -1)
+        assert np.count_nonzero(one.any(axis=1)) <= -(-len(query.points) // query.parts)
+
+
+def test_disjoint_parts_share_all_rows_among_them():
+    block = ball_block(np.random.default_rng(0), 400, 1)
+    asked = np.zeros((4, len(PointSpace(EXPLAINED))), dtype=np.int32)
+    weight = read_weight("stable")
+    query = LocalProducts(asked, weight, 1, True, parts=4)
+    parts = query.total(block, 2.0**-36).reshape(4, -1)
+    whole = LocalProducts(asked[:1], weight, 1, True).total(block, 2.0**-36)
+    assert (parts.sum(axis=0) == whole).all()
+    counts = [int(np.round(part.reshape(query.width, -1)[-1, -2] * 2.0**-37)) for part in parts]
+    assert min(counts) > 20  # of a hundred or so, and the weights below 1
+
+
+class HalfTheProducts(LocalProducts):
+    @property
+    def bound(self):
+        return super().bound * 0.95
+
+
+class EveryPoint(LocalProducts):
+    """The mistake of dealing rows out by chance and still counting one part."""
+
+    def total(self, block, grid):
+        return LocalProducts(self.points, self.weight, self.outputs, self.intercept).total(
+            block, grid
+        )
+
+
+class NotClipped(LocalProducts):
+    def _weighed(self, moved, answers, roots):
+        return super()._weighed(moved * 1.2, answers, roots)
+
+
+def test_wrong_bounds_of_products_are_caught():
+    asked = np.zeros((3, len(PointSpace(EXPLAINED))), dtype=np.int32)
+    asked[:, 0] = -BALL_ONE
+    weight = read_weight(lambda r: OWN_WEIGHTS["far"](r, 100.0), c=100.0)
+    row, other = (3, 1000, "a", 3), (-2, -1000, "b", -2)
+    for cls, parts in ((HalfTheProducts, 1), (EveryPoint, 3), (NotClipped, 1)):
+        right = LocalProducts(asked, weight, 1, False, parts)
+        wrong = cls(asked, weight, 1, False, parts)
+        for query in (right, wrong):
+            object.__setattr__(query, "layout", Explained("corners", 1))
+        assert_neighbours_are_close(right, [], row, other, 2.0**-40)
+        with pytest.raises(AssertionError):
+            assert_neighbours_are_close(wrong, [], row, other, 2.0**-40)
+
+
+def test_placed_points_lie_in_the_ball_whatever_the_rows_hold():
+    """Otherwise a row would be left out, or lie further from a point than any bound knows."""
+    generator, longest = np.random.default_rng(0), []
+    wild = [None, 1e300, -1e300, math.inf, -math.inf, math.nan, "x"]
+    for _ in range(40):
+        columns = {}
+        for i in range(int(generator.integers(1, 60))):
+            lower = generator.normal() * 10.0 ** generator.integers(-8, 8)
+            wide = generator.uniform(1e-9, 1.0) * max(abs(lower), 10.0 ** generator.integers(-8, 8))
+            number = Number(float(lower), float(lower + wide))
+            columns[f"x{i}"] = number if generator.random() < 0.8 else Category(["a", "b"])
+        space = PointSpace(Schema(columns))
+        frame = {
+            name: [one.lower, one.upper, *wild] if isinstance(one, Number) else [*"abababzab"]
+            for name, one in columns.items()
+        }
+        source = TableSource(frame, None, space.schema)
+        source.keep(list(columns), space.prepare)
+        (block,) = source.blocks(())
+        squares = (block.kept[BALL_POINTS].astype(object) ** 2).sum(axis=1)
+        longest.append(max(squares) / BALL_ONE**2)
+    assert 0.999 < max(longest) <= 1.0
+
+
+def test_asked_points_outside_the_ball_are_refused():
+    asked = np.zeros((2, 3), dtype=np.int32)
+    asked[1, 2] = BALL_ONE + 1
+    with pytest.raises(SettingError, match="outside"):
+        LocalProducts(asked, read_weight("stable"), 1, True)
+    asked[1, 2] = -(2**31)
+    with pytest.raises(SettingError, match="outside"):
+        LocalProducts(asked, read_weight("stable"), 1, True)
 
 
 # -- the default path: any shares, clipped ---------------------------------------------------------

@@ -5,6 +5,7 @@ from voile.explain.explanation import Explanation
 from voile.explain.filter_bank import FilterBank
 from voile.explain.filter_decisions import FilterDecision, FilterDecisions
 from voile.explain.global_explanation import GlobalExplanation
+from voile.explain.influences import Influence, Influences
 from voile.explain.local_explanation import LocalExplanation
 from voile.explain.prototype_decisions import (
     Change,
@@ -24,6 +25,8 @@ __all__ = [
     "FilterDecision",
     "FilterDecisions",
     "GlobalExplanation",
+    "Influence",
+    "Influences",
     "JointChange",
     "LocalExplanation",
     "PrototypeDecision",

@@ -40,7 +40,7 @@ from voile.privacy.events import (
     Threshold,
     Unprotected,
 )
-from voile.privacy.gaussian_dp import epsilon_of, mu_of
+from voile.privacy.gaussian_dp import epsilon_of, mu_of, mu_of_pure
 
 
 class FilterKind(StrEnum):
@@ -184,6 +184,11 @@ class Filter:
             case FilterKind.RENYI:
                 return Amount(self._renyi(events), chance)
             case FilterKind.GDP:
+                pure = [event for event in events if isinstance(event, Pure)]
+                if len(pure) == 1 and pure[0].count == 1:
+                    # Dominated exactly, so that jobs of many single selections need no chance.
+                    rest = self._price(tuple(e for e in events if e is not pure[0]))
+                    return rest + Amount(mu_of_pure(pure[0].epsilon) ** 2)
                 loss = compose(events, self.relation)
                 if loss.other is None:
                     return Amount(loss.mu**2, chance)

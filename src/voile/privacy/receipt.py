@@ -5,8 +5,8 @@ from __future__ import annotations
 import html
 import json
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from voile.errors import LedgerError, PlanError, ReceiptError
@@ -17,11 +17,15 @@ from voile.privacy.events import (
     Event,
     Gaussian,
     Plan,
+    Step,
     Threshold,
     Unprotected,
     event_from_dict,
 )
+from voile.privacy.filter import Amount, Filter
+from voile.privacy.gaussian_dp import epsilon_of
 from voile.privacy.grant import Grant
+from voile.privacy.ledger import Entry, Ledger
 from voile.version import __version__
 
 FORMAT = 1
@@ -60,6 +64,8 @@ class Receipt:
         The ledger's line.
     version : str
         Version of voile.
+    notes : tuple of str
+        What else must be known, in sentences: what the guarantee does not cover.
     """
 
     what: str
@@ -74,6 +80,7 @@ class Receipt:
     at: str
     who: str
     version: str = __version__
+    notes: tuple[str, ...] = ()
 
     @property
     def guarantee(self) -> bool:
@@ -120,6 +127,7 @@ class Receipt:
                 }
                 for line in self.lines
             ],
+            **({"notes": list(self.notes)} if self.notes else {}),
         }
 
     def to_json(self, *, indent: int | None = 2) -> str:
@@ -156,6 +164,7 @@ class Receipt:
                 at=str(data["ledger"]["at"]),
                 who=str(data["ledger"]["who"]),
                 version=str(data["voile"]),
+                notes=tuple(str(note) for note in data.get("notes", ())),
             )
         except (KeyError, TypeError, ValueError, LedgerError) as error:
             if isinstance(error, ReceiptError):
@@ -189,6 +198,7 @@ class Receipt:
                 *rows,
                 f"  noise from {self.noise}; voile {self.version}",
                 f"  ledger '{self.dataset}', entry {self.entry[:12]}, {self.at}, {self.who}",
+                *(f"  {note}" for note in self.notes),
             ]
         )
 
@@ -234,6 +244,69 @@ def write_receipt(grant: Grant, budget: Budget, *later: Grant) -> Receipt:
         dataset=grant.dataset,
         at=grant.entry.at,
         who=grant.entry.who,
+    )
+
+
+def write_running_receipt(
+    ledger: Ledger,
+    entries: Sequence[Entry],
+    budget: Budget,
+    *,
+    what: str,
+    unit: str,
+    source: noise.NoiseSource,
+    notes: tuple[str, ...] = (),
+) -> Receipt:
+    """The receipt of a job that is never finished: all that its ledger entries have paid so far.
+
+    Each entry may have been decided on after seeing what the ones before it released; the totals of
+    mu^2 add up all the same (docs/proofs/filter.md).
+
+    Parameters
+    ----------
+    ledger : Ledger
+    entries : sequence of Entry
+        Of the job: what was spent or charged.
+    budget : Budget
+        The job's own; its delta is the one for which epsilon is stated.
+    what : str
+        The job.
+    unit : str
+        Who is protected.
+    source : NoiseSource
+        Where all noise came from.
+    notes : tuple of str
+    """
+    counts: dict[tuple[str, Event], int] = {}
+    for entry in entries:
+        for step in entry.plan:
+            key = (step.label, replace(step.event, count=1))
+            counts[key] = counts.get(key, 0) + step.event.count
+    steps = [Step(label, replace(event, count=n)) for (label, event), n in counts.items() if n]
+    events = [step.event for step in steps]
+    prices = Filter(Budget(budget.epsilon, budget.delta), ledger.relation)
+    paid = prices.price_apart(events) if math.isfinite(budget.epsilon) else Amount(math.inf)
+    delta = budget.delta - paid.chance
+    known = math.isfinite(paid.loss) and delta > 0
+    parts = [mu_squared(event) for event in events]
+    whole = math.fsum(parts)
+    last = entries[-1] if entries else None
+    return Receipt(
+        what=what,
+        epsilon=epsilon_of(math.sqrt(paid.loss), delta) if known else math.inf,
+        delta=budget.delta,
+        relation=ledger.relation,
+        unit=unit,
+        lines=tuple(
+            ReceiptLine(step.label, step.event, step.event.count, part / whole if whole else 0.0)
+            for step, part in zip(steps, parts, strict=True)
+        ),
+        noise=str(source),
+        entry="" if last is None else last.id,
+        dataset=ledger.dataset,
+        at="" if last is None else last.at,
+        who="" if last is None else last.who,
+        notes=notes,
     )
 
 

@@ -115,8 +115,8 @@ class Book(Protocol):
     def last(self) -> Entry | None:
         """The newest entry."""
 
-    def entries(self) -> Iterable[Entry]:
-        """All entries, oldest first."""
+    def entries(self, after: int = 0) -> Iterable[Entry]:
+        """All entries after the given number, oldest first."""
 
 
 @dataclass(frozen=True, slots=True)

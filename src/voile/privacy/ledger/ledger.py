@@ -200,9 +200,9 @@ class Ledger:
             return 1.0
         return last.total.loss / self._filter.limit.loss
 
-    def history(self) -> tuple[Entry, ...]:
-        """Every entry, oldest first."""
-        return tuple(self._book.entries())
+    def history(self, after: int = 0) -> tuple[Entry, ...]:
+        """Every entry, oldest first; or those after the entry of that number."""
+        return tuple(self._book.entries(after))
 
     def to_dict(self) -> dict[str, Any]:
         """The whole ledger as plain data."""

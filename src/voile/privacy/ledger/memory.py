@@ -41,7 +41,7 @@ class MemoryBook:
         with self._lock:
             return self._entries[-1] if self._entries else None
 
-    def entries(self) -> list[Entry]:
-        """All entries, oldest first."""
+    def entries(self, after: int = 0) -> list[Entry]:
+        """All entries after the given number, oldest first."""
         with self._lock:
-            return list(self._entries)
+            return [entry for entry in self._entries[after:] if entry.seq > after]

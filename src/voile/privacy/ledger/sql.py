@@ -68,7 +68,7 @@ _entries = sa.Table(
 
 # Built once: making a statement anew costs more than running it.
 _of_dataset = sa.select(_entries).where(_entries.c.dataset == sa.bindparam("dataset"))
-_all = _of_dataset.order_by(_entries.c.seq)
+_all = _of_dataset.where(_entries.c.seq > sa.bindparam("after")).order_by(_entries.c.seq)
 _newest = _of_dataset.order_by(_entries.c.seq.desc()).limit(1)
 _one = _of_dataset.where(_entries.c.seq == sa.bindparam("seq"))
 _insert = sa.insert(_entries)
@@ -171,9 +171,9 @@ class SqlBook:
         """The newest entry."""
         return self._transaction(self._last)
 
-    def entries(self) -> list[Entry]:
-        """All entries, oldest first."""
-        mine = {"dataset": self._facts.dataset}
+    def entries(self, after: int = 0) -> list[Entry]:
+        """All entries after the given number, oldest first."""
+        mine = {"dataset": self._facts.dataset, "after": after}
         rows = self._transaction(lambda c: c.execute(_all, mine).mappings().all())
         return [_entry(row) for row in rows]
 

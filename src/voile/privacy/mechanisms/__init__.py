@@ -4,9 +4,11 @@ from voile.privacy.mechanisms.aggregate import aggregate_mean, center_of_attenti
 from voile.privacy.mechanisms.attention import attention_groups
 from voile.privacy.mechanisms.release import Release
 from voile.privacy.mechanisms.selection import exponential, permute_and_flip, top_k
+from voile.privacy.mechanisms.slopes import PrivateSlopes
 from voile.privacy.mechanisms.sums import gaussian_sum, laplace_sum
 
 __all__ = [
+    "PrivateSlopes",
     "Release",
     "aggregate_mean",
     "attention_groups",

@@ -84,12 +84,23 @@ def _select(
     scores = open_rows(table, ticket).total(query, grid)
     left = np.setdiff1d(np.arange(query.size), np.asarray(without, dtype=np.int64))
     scores = scores[left]
+    return int(left[choose(scores, event, sensitivity, grid, flip_each_once=flip_each_once)])
+
+
+def choose(
+    scores: NDArray[np.int64],
+    event: Pure | Unprotected,
+    sensitivity: float,
+    grid: float,
+    *,
+    flip_each_once: bool = True,
+) -> int:
+    """Choose by private scores in whole units of ``grid``; for mechanisms with an open vault."""
     if isinstance(event, Unprotected):
-        return int(left[np.argmax(scores)])
+        return int(np.argmax(scores))
     # epsilon / (2 sensitivity) per grid unit, as an exact fraction of the floats it comes from.
     rate = Fraction(event.epsilon) * Fraction(grid) / (2 * Fraction(sensitivity))
-    position = _permute_and_flip(scores, rate) if flip_each_once else _rejection(scores, rate)
-    return int(left[position])
+    return _permute_and_flip(scores, rate) if flip_each_once else _rejection(scores, rate)
 
 
 def _permute_and_flip(scores: NDArray[np.int64], rate: Fraction) -> int:

@@ -1,0 +1,1 @@
+"""Explanations of any model, however it was made, from what a private summary released."""

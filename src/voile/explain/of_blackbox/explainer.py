@@ -1,0 +1,378 @@
+"""PrivateExplainer: explains any model without giving away the rows behind the explanation."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from voile.errors import SettingError
+from voile.explain.influences import Influences
+from voile.explain.of_blackbox import training_data
+from voile.explain.of_blackbox.answer import Answer
+from voile.explain.of_blackbox.answering import Answerer, FromPopulation, FromRows
+from voile.explain.of_blackbox.black_box import Scores, read_model
+from voile.explain.of_blackbox.crossover import choose_strategy
+from voile.explain.of_blackbox.descent import DescentAnswerer, costs_of
+from voile.explain.of_blackbox.given_rows import read_rows
+from voile.explain.of_blackbox.identity import check_model, check_settings
+from voile.explain.of_blackbox.opening import ask_about_rows, open_table
+from voile.explain.of_blackbox.points import ONE
+from voile.explain.of_blackbox.population import Population
+from voile.explain.of_blackbox.public_check import ask_for_quality
+from voile.explain.of_blackbox.purse import Purse
+from voile.explain.of_blackbox.quality import Quality
+from voile.explain.of_blackbox.questions import Questions
+from voile.explain.of_blackbox.release import OfflineAnswerer, ReleaseAnswerer
+from voile.explain.of_blackbox.settings import READING, Settings, Strategy, usual_radius
+from voile.explain.of_blackbox.summary import PaidSummary, find_summary
+from voile.explain.of_blackbox.weights import Weight, WeightName, read_weight
+from voile.models.progress import progress_bar
+from voile.privacy.budget import Budget
+from voile.privacy.ledger import Ledger
+from voile.privacy.ledger.answers import open_answers
+from voile.privacy.receipt import Receipt
+from voile.privacy.vault import protect
+from voile.schema import Schema
+
+Floats = NDArray[np.float64]
+
+_TOGETHER = 64
+_OF_MODEL = ("output", "scores", "output_range")
+
+
+class PrivateExplainer:
+    """Explain any model around single rows, from a private table, for one price paid once.
+
+    Around an asked row, a linear model of the black box is fitted to what the black box says of the
+    table's rows, those near the asked one counting most. By default ("summary") one private summary
+    of the table is bought when the explainer is made; every explanation is then free, for ever, and
+    the model is never asked about a private row.
+
+    Parameters
+    ----------
+    model : object
+        A fitted scikit-learn classifier or regressor, one of this library, the path of a saved one,
+        or a function from rows to scores of shape (rows,) or (rows, outputs) in [-1, 1].
+    X : table of shape (rows, columns), pictures, texts, or path of Parquet files
+        Private: the rows behind the explanations, as the model takes them.
+    schema : Schema, optional
+        What is public; what it lacks is found privately for 15 % of the budget (of mu^2).
+    epsilon, delta : float
+        The price, in all.
+    ledger : Ledger, optional
+        The budget of the data set; by default one in memory that holds just this price.
+    strategy : {"summary", "release", "interactive", "adaptive", "enhanced", "offline", "auto"}
+        "release" buys a noised pair (A, b) per question, best for few questions at a large epsilon.
+        "interactive", "adaptive" and "enhanced" are the published algorithms (Patel, Shokri & Zick
+        2022), made sound. "offline" never reads rows. "auto" chooses by `queries`, the public row
+        count and epsilon. When the budget is gone, answers come from earlier ones ("offline").
+    queries : int
+        Into how many questions at full price the budget is divided, where each costs something.
+    output : object, optional
+        One class (by label) or output (by position); by default all, of two classes the second.
+    scores : {"auto", "probabilities", "labels"}
+        What of a classifier is explained: 2 p - 1, or labels as +1 and -1.
+    output_range : tuple of float, optional
+        Public bounds of a regressor's predictions or a function's answers.
+    weight : {"stable", "exponential", "gaussian"} or callable
+        How rows count by distance; a function is checked against the envelope.
+    width, c : float
+        Of the weight, see `voile.explain.of_blackbox.weights.read_weight`.
+    radius : float, optional
+        Largest length of a local model's coefficients; 2/3 of the root of the number of columns,
+        but at most 5, unless given.
+    intercept : bool
+        Whether local models have one. ``radius=1, intercept=False`` is the published setting.
+    steps : int
+        Most gradient steps per question of the published algorithms.
+    parts : int
+        For "release": questions asked together look at disjoint parts of the table each.
+    faithful : bool
+        The published adaptive rule as it is, for comparison: the receipt says "no guarantee".
+    vocabulary : sequence of str, optional
+        Public words, if rows are texts.
+    texts_to_model : bool
+        Whether the model reads texts instead of the table of words.
+    image_shape : tuple of int, optional
+        (height, width[, channels]) if rows are pictures.
+    public : table, optional
+        Public rows like the private ones: they stand in for synthetic rows.
+    name : str
+        Under which answers are kept beside the ledger. An explainer made again with the same name
+        finds what was paid for.
+    random_state : int
+        Of public choices, such as synthetic rows; never of noise.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from voile import Number, PrivateExplainer, Schema
+    >>> X = np.random.default_rng(0).uniform(0, 1, (2000, 2))
+    >>> schema = Schema({"age": Number(0, 1), "dose": Number(0, 1)})
+    >>> explainer = PrivateExplainer(lambda X: X[:, 0] - X[:, 1], X, schema=schema, epsilon=1)
+    >>> explainer.explain([[0.2, 0.3]]).top(1)[0].name in ("age", "dose")
+    True
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        X: object,
+        *,
+        schema: Schema | None = None,
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        ledger: Ledger | None = None,
+        strategy: Strategy | Literal["auto"] = "summary",
+        queries: int = 1000,
+        output: object = None,
+        scores: Scores = "auto",
+        output_range: tuple[float, float] | None = None,
+        weight: WeightName | Callable[[Floats], Floats] | Weight = "stable",
+        width: float | None = None,
+        c: float = 1.0,
+        radius: float | None = None,
+        intercept: bool = True,
+        steps: int = 300,
+        parts: int = 1,
+        faithful: bool = False,
+        vocabulary: Sequence[str] | None = None,
+        texts_to_model: bool = False,
+        image_shape: tuple[int, ...] | None = None,
+        public: object = None,
+        name: str = "explainer",
+        random_state: int = 0,
+    ) -> None:
+        budget = Budget(epsilon, delta)
+        if not isinstance(name, str) or not 0 < len(name) <= 150:
+            raise SettingError(f"The 'name' must be text of 1 to 150 letters. Got {name!r}.")
+        black_box = read_model(
+            model,
+            output=output,
+            scores=scores,
+            output_range=output_range,
+            target=None if schema is None else schema.target,
+        )
+        rows, described, given = read_rows(
+            X,
+            schema=schema,
+            names_read=black_box.names_read,
+            vocabulary=vocabulary,
+            image_shape=image_shape,
+            texts_to_model=texts_to_model,
+        )
+        table = protect(rows, schema=None if described is None else described.with_target(None))
+        if strategy == "auto":
+            strategy = choose_strategy(queries, table.schema, budget)
+        self._settings = Settings(
+            strategy=strategy,
+            weight=read_weight(weight, width=width, c=c),
+            radius=usual_radius(table.schema) if radius is None else radius,
+            intercept=bool(intercept),
+            queries=queries,
+            steps=steps,
+            parts=parts,
+            faithful=bool(faithful),
+            random_state=random_state,
+        )
+        if faithful and ledger is not None and not ledger.budget.unlimited:
+            raise SettingError(
+                "faithful=True gives no guarantee, so it cannot share a ledger that promises one: "
+                "leave the ledger out."
+            )
+        if ledger is None:
+            ledger = Ledger(Budget(math.inf, delta) if faithful else budget)
+        self._budget, self._public = budget, public
+        self._book = open_answers(ledger, name)
+        self._purse = Purse(table, ledger, self._book, budget, f"explanations ({name})")
+        self._questions = Questions(table.schema, given, black_box)
+        self._answerer: Answerer
+        self._summary: PaidSummary | None = None
+        self._reader: ReleaseAnswerer | DescentAnswerer | None = None
+        if table.schema.known:
+            # A model that fails on rows of this kind should do so before anything is paid.
+            self._questions.fingerprint(random_state)
+        check_settings(self._book, name, self._settings, budget, table.schema)
+        if strategy == "summary":
+            self._open_summary()
+        else:
+            self._open_rows()
+
+    # -- opening ---------------------------------------------------------------------------------
+
+    def _open_summary(self) -> None:
+        questions = self._questions
+        paid = find_summary(self._purse, self._book, self._budget, questions.given)
+        self._summary = paid
+        self._questions = questions = replace(questions, schema=paid.schema)
+        public = None if self._public is None else questions.read(self._public).columns
+        self._drawn = paid.draw(self._settings.random_state, public)
+        self._populate()
+        self._answerer = FromPopulation(self._population, self._settings)
+
+    def _populate(self) -> None:
+        """Ask the black box about the synthetic rows."""
+        drawn, questions = self._drawn, self._questions
+        answers = questions.ask(drawn.columns, drawn.rows)
+        points = questions.space.place(drawn.columns, drawn.rows) / ONE
+        self._population = Population(points, answers, drawn.weights, drawn.tilts)
+
+    def _open_rows(self) -> None:
+        settings, purse = self._settings, self._purse
+        opened = open_table(purse.table, self._budget, purse, self._book)
+        purse.table = opened.table
+        self._questions = questions = replace(self._questions, schema=opened.table.schema)
+        check_model(self._book, questions, settings.random_state)
+        shape = questions.shape
+        each = opened.mu_squared / settings.queries
+        if settings.strategy == "release":
+            self._reader = ReleaseAnswerer(purse, settings, each, shape[1])
+        elif settings.strategy != "offline":
+            costs = costs_of(settings, each)
+            self._reader = DescentAnswerer(purse, settings, costs, opened.rows, shape)
+        if self._reader is not None:
+            ask_about_rows(opened.table, questions.space, questions.black_box, questions.given)
+        self._answerer = FromRows(
+            self._reader,
+            OfflineAnswerer(settings, shape),
+            self._book,
+            purse,
+            _TOGETHER if settings.strategy == "release" else 1,
+        )
+
+    # -- answering -------------------------------------------------------------------------------
+
+    def explain(self, Z: object) -> Influences:
+        """Why the model says what it says of these rows.
+
+        Parameters
+        ----------
+        Z : table of shape (rows, columns), or one row
+            The asker's own, as the model takes them.
+
+        Returns
+        -------
+        Influences
+            A record that prints itself, draws itself in a notebook, and gives JSON. The same
+            question has the same answer, at no further cost.
+        """
+        asked = self._questions.read(Z)
+        with progress_bar("explaining", asked.rows) as progress:
+            answers = self._answerer.answer(asked.points, progress)
+        return self._questions.tell(
+            Z, asked, answers, self._settings, self.receipt_, self._cost(answers)
+        )
+
+    def _cost(self, answers: list[Answer]) -> str:
+        if self._summary is not None:
+            return "costs nothing: computed from the summary that was paid for once"
+        paid = sum(one.answered in READING for one in answers)
+        return (
+            f"costs a share of the budget for {paid} of its {len(answers)} rows; the others were "
+            "answered before, or from earlier answers"
+        )
+
+    # -- what was paid, and how good it is -------------------------------------------------------
+
+    @property
+    def receipt_(self) -> Receipt:
+        """What was paid so far and what it guarantees, also about the model's training data."""
+        if self._summary is not None:
+            told = training_data.tell_training(self._questions.black_box.receipt)
+            return replace(self._summary.receipt, notes=(training_data.NEVER_ASKED, told))
+        told = training_data.tell_training(*self._about_model())
+        faithful = (training_data.FAITHFUL,) if self._settings.faithful else ()
+        return self._purse.receipt((*faithful, training_data.ROW_BY_ROW, told))
+
+    def _about_model(self) -> tuple[Receipt | None, float]:
+        """The model's own receipt, and how far noise shrinks its delta."""
+        shrink = self._reader.contraction if isinstance(self._reader, DescentAnswerer) else 1.0
+        return self._questions.black_box.receipt, shrink
+
+    @property
+    def strategy_(self) -> str:
+        """The strategy in use ("auto" has chosen)."""
+        return self._settings.strategy
+
+    @property
+    def schema_(self) -> Schema:
+        """What is known of the columns, with what was found privately."""
+        return self._questions.schema
+
+    @property
+    def summary_(self) -> PaidSummary:
+        """The released summary: private output, free to keep, copy and publish."""
+        if self._summary is None:
+            raise SettingError(f"strategy={self.strategy_!r} has no summary: use 'summary'.")
+        return self._summary
+
+    def history(self) -> tuple[Answer, ...]:
+        """Every stored answer, oldest first: private output, free to publish.
+
+        Answers from a summary are not stored: they come out the same again.
+        """
+        return self._answerer.history if isinstance(self._answerer, FromRows) else ()
+
+    def with_model(self, model: Any, **changes: Any) -> PrivateExplainer:
+        """Explain another model, or with another weight or radius, from the same summary: free.
+
+        Parameters
+        ----------
+        model : object
+            As for the constructor; None keeps the model.
+        **changes
+            ``output``, ``scores``, ``output_range`` (with a new model), ``weight``, ``width``,
+            ``c``, ``radius``, ``intercept``.
+        """
+        self.summary_  # refused for strategies that read rows  # noqa: B018
+        asked = {key: changes.pop(key) for key in _OF_MODEL if key in changes}
+        table = {key: changes.pop(key) for key in ("weight", "width", "c") if key in changes}
+        fits = {key: changes.pop(key) for key in ("radius", "intercept") if key in changes}
+        if changes or (asked and model is None):
+            raise SettingError(
+                f"Nothing else can change without paying again, or without a model: "
+                f"{', '.join(sorted(changes or asked))}."
+            )
+        weight = read_weight(table.pop("weight", self._settings.weight), **table)
+        other = object.__new__(PrivateExplainer)
+        other.__dict__.update(self.__dict__)
+        other._settings = replace(self._settings, weight=weight, **fits)
+        if model is not None:
+            other._questions = replace(self._questions, black_box=read_model(model, **asked))
+            other._populate()
+        other._answerer = FromPopulation(other._population, other._settings)
+        return other
+
+    def quality(self, public: object, *, asked: object = 200) -> Quality:
+        """How good explanations are, measured on public rows like the private ones.
+
+        Parameters
+        ----------
+        public : table of shape (rows, columns)
+            Public: its rows stand in for those of the private table.
+        asked : int, or table
+            How many of the public rows are asked about, or rows to ask about. Where questions cost
+            something, so does this.
+        """
+        return ask_for_quality(self._questions, self._answerer, self._settings, public, asked)
+
+    def quality_by(
+        self, group: str | Sequence[Any], public: object, *, asked: int = 400
+    ) -> Quality:
+        """The same for each group of the asked rows: what minorities pay.
+
+        Parameters
+        ----------
+        group : str, or sequence of shape (rows,)
+            A column of the schema (numbers are cut at their middle), or the group of each row.
+        public : table of shape (rows, columns)
+        asked : int
+        """
+        return ask_for_quality(
+            self._questions, self._answerer, self._settings, public, asked, group
+        )

@@ -1,0 +1,152 @@
+"""Opening an explainer that reads rows: what is missing in the schema, and how many rows there are.
+
+Paid once, before the first question, and stored: a restart finds it. The black box is then asked
+about the private rows, inside the vault; what it says stays there.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from voile.errors import SettingError, VoileError
+from voile.explain.of_blackbox.black_box import BlackBox
+from voile.explain.of_blackbox.given_rows import GivenRows
+from voile.explain.of_blackbox.points import ANSWERS, ONE, PointSpace
+from voile.explain.of_blackbox.purse import Purse
+from voile.privacy.budget import Budget
+from voile.privacy.calibrate import calibrate, gaussian_share
+from voile.privacy.discovery import complete, discovery_shape
+from voile.privacy.events import Gaussian, Plan
+from voile.privacy.ledger.answers import AnswerBook
+from voile.privacy.mechanisms import gaussian_sum
+from voile.privacy.noise import NoiseSource
+from voile.privacy.queries import Block, RowCount
+from voile.privacy.vault import PrivateTable, keep
+from voile.schema import Schema
+
+DISCOVERY = 0.15
+_COUNT = 0.01
+"""Shares of mu^2 for what the schema lacks, and for the number of rows."""
+
+_KEY = "opening"
+_COUNT_LOOK, _REST = "row count", "questions"
+
+
+@dataclass(frozen=True, eq=False)
+class Opening:
+    """What is known before the first question.
+
+    Attributes
+    ----------
+    table : PrivateTable
+        Under a complete schema.
+    rows : float
+        Public, or released.
+    mu_squared : float
+        What is left for questions.
+    """
+
+    table: PrivateTable
+    rows: float
+    mu_squared: float
+
+
+def plan_opening(schema: Schema, budget: Budget, purse: Purse) -> Plan:
+    """What is looked at first, and last in it what is left for questions."""
+    steps = list(discovery_shape(schema, DISCOVERY, budget.delta))
+    left = 1.0 - (DISCOVERY if steps else 0.0)
+    if schema.rows is None:
+        steps.append(gaussian_share(_COUNT_LOOK, left * _COUNT))
+        left *= 1.0 - _COUNT
+    steps.append(gaussian_share(_REST, left))
+    # The filter sets a part of delta aside; all looks together must fit what it leaves.
+    allowed = budget
+    if not budget.unlimited:
+        allowed = Budget(budget.epsilon, budget.delta * (1.0 - purse.slack))
+    return calibrate(allowed, Plan(tuple(steps)), purse.ledger.relation)
+
+
+def open_table(table: PrivateTable, budget: Budget, purse: Purse, book: AnswerBook) -> Opening:
+    """Look at what must be known first, or find it stored."""
+    plan = plan_opening(table.schema, budget, purse)
+    rest = plan[_REST]
+    left = rest.noise_multiplier**-2 if isinstance(rest, Gaussian) else np.inf
+    first = Plan(plan.steps[:-1])
+    if not first.steps:
+        assert table.schema.rows is not None
+        return Opening(table, float(table.schema.rows), left)
+    stored = book.find([_KEY]).get(_KEY)
+    if stored is None:
+        with purse.admit(first) as payment:
+            if payment is None:
+                raise SettingError(
+                    "The budget does not suffice to begin: the ledger, or the explainer's own "
+                    "allowance, is used up. Nothing was spent."
+                )
+            grant = payment.charge(first)
+            table = complete(table, grant)
+            rows = float(table.schema.rows or 0)
+            if _COUNT_LOOK in first:
+                released = gaussian_sum(table, RowCount(), grant.take(_COUNT_LOOK))
+                rows = max(float(released.values[0]), 1.0)
+        facts: dict[str, Any] = {
+            "schema": table.schema.to_dict(),
+            "rows": rows,
+            "noise": str(purse.noise),
+        }
+        stored = book.store({_KEY: facts})[_KEY]
+    purse.fixed_noise |= stored["noise"] == str(NoiseSource.FIXED)
+    schema = Schema.from_dict(stored["schema"])
+    return Opening(table.with_schema(schema), float(stored["rows"]), left)
+
+
+def ask_about_rows(
+    table: PrivateTable, space: PointSpace, black_box: BlackBox, given: GivenRows
+) -> None:
+    """Keep each row's point and the black box's answer in the vault; nothing comes out.
+
+    A row that the black box cannot answer counts as 0. The guarantee rests on what the black box
+    says of a row not depending on the rows beside it.
+    """
+    schema = table.schema
+    # Blocks come on several threads, which a user's model need not be ready for.
+    turn = threading.Lock()
+
+    def work(block: Block) -> None:
+        space.prepare(block)
+        columns = {name: block[name] for name in schema}
+        with turn:
+            block.kept[ANSWERS] = _answers(black_box, given, schema, columns, block.rows)
+
+    keep(table, list(schema), work)
+
+
+def _answers(
+    black_box: BlackBox, given: GivenRows, schema: Schema, columns: dict[str, Any], rows: int
+) -> NDArray[np.int32]:
+    """Answers in whole numbers of 2^-18, shape (rows, outputs)."""
+    try:
+        found = black_box.ask(given.rebuild(columns, rows, schema), rows)
+    except VoileError:
+        # Whether and where it fails is private: row by row, so that no row harms another.
+        if rows <= 1:
+            return np.zeros((rows, len(black_box.outputs)), dtype=np.int32)
+        halves = (slice(0, rows // 2), slice(rows // 2, rows))
+        parts = [
+            _answers(
+                black_box,
+                given,
+                schema,
+                {name: values[half] for name, values in columns.items()},
+                half.stop - half.start,
+            )
+            for half in halves
+        ]
+        return np.vstack(parts)
+    whole: NDArray[np.int32] = np.trunc(np.clip(found, -1.0, 1.0) * ONE).astype(np.int32)
+    return whole

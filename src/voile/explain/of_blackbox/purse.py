@@ -1,0 +1,146 @@
+"""The purse of an explainer: its own allowance within the ledger, kept across restarts.
+
+Every question that reads rows is admitted only if the most it can cost fits both the explainer's
+allowance and the ledger; what it really costs is charged before each look, and the rest is given
+back. A process that dies in between has paid the most, which is safe.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from voile.errors import BudgetExceeded
+from voile.privacy.budget import Budget
+from voile.privacy.events import Plan, Unprotected
+from voile.privacy.filter import Filter
+from voile.privacy.grant import Grant, charge
+from voile.privacy.ledger import Admission, Entry, EntryKind, Ledger
+from voile.privacy.ledger.answers import AnswerBook
+from voile.privacy.noise import NoiseSource
+from voile.privacy.receipt import Receipt, write_running_receipt
+from voile.privacy.vault import PrivateTable
+
+
+class Purse:
+    """What an explainer may spend, and what it has spent.
+
+    Parameters
+    ----------
+    table : PrivateTable
+    ledger : Ledger
+    book : AnswerBook
+    budget : Budget
+        The allowance.
+    what : str
+        Name of the job in the ledger.
+    """
+
+    def __init__(
+        self, table: PrivateTable, ledger: Ledger, book: AnswerBook, budget: Budget, what: str
+    ) -> None:
+        self.table, self.ledger, self.budget, self.what = table, ledger, budget, what
+        self._book = book
+        self._prices = Filter(budget, ledger.relation)
+        self._entries: list[Entry] = []
+        self._seen = 0
+        self._grants: list[Grant] = []
+        self.fixed_noise = False
+
+    @property
+    def limit(self) -> float:
+        """The allowance as a total of mu^2."""
+        return self._prices.limit.loss
+
+    @property
+    def slack(self) -> float:
+        """Share of delta that the filter sets aside."""
+        return self._prices.slack
+
+    def price(self, plan: Plan) -> float:
+        """What a plan costs, as mu^2, if each look is decided on by itself.
+
+        Looks without noise are not counted: only a ledger without limit admits them, and the
+        receipt then says that there is no guarantee.
+        """
+        noised = [event for event in plan.events if not isinstance(event, Unprotected)]
+        return self._prices.price_apart(noised).loss
+
+    @contextmanager
+    def admit(self, most: Plan, *, whole: bool = False) -> Iterator[Payment | None]:
+        """Set aside the most that a question may cost; None if it does not fit any more.
+
+        Parameters
+        ----------
+        most : Plan
+        whole : bool
+            The job is the only one of this explainer for ever and was calibrated to its budget, so
+            that the ledger alone decides (and raises BudgetExceeded).
+        """
+        if whole:
+            with self.ledger.admit(most, self.what) as admission:
+                yield Payment(self, admission)
+            return
+        price = self.price(most)
+        if not self.budget.unlimited and not self._book.set_aside(price, self.limit):
+            yield None
+            return
+        payment = None
+        try:
+            try:
+                admission = self.ledger.admit(most, self.what)
+            except BudgetExceeded:
+                # Others have used the ledger up: nothing was spent.
+                yield None
+                return
+            with admission:
+                payment = Payment(self, admission)
+                yield payment
+        finally:
+            spent = 0.0 if payment is None else payment.spent
+            if not self.budget.unlimited:
+                self._book.give_back(max(price - spent, 0.0))
+
+    def note(self, grant: Grant) -> None:
+        """Remember what noise was used, for the receipt."""
+        self._grants.append(grant)
+
+    @property
+    def noise(self) -> NoiseSource:
+        """Where all noise came from; one fixed seed spoils the whole."""
+        fixed = self.fixed_noise or any(one.noise is NoiseSource.FIXED for one in self._grants)
+        # What was looked at is known; remember the verdict, not every grant.
+        self.fixed_noise, self._grants = fixed, self._grants[-1:]
+        return NoiseSource.FIXED if fixed else NoiseSource.SYSTEM
+
+    def receipt(self, notes: tuple[str, ...]) -> Receipt:
+        """All that was paid so far, by whichever process."""
+        for entry in self.ledger.history(self._seen):
+            self._seen = entry.seq
+            if entry.what == self.what and entry.kind in (EntryKind.SPEND, EntryKind.CHARGE):
+                self._entries.append(entry)
+        unit = self.table.schema.unit
+        return write_running_receipt(
+            self.ledger,
+            self._entries,
+            self.budget,
+            what=self.what,
+            unit="row" if unit is None else str(unit),
+            source=self.noise,
+            notes=notes,
+        )
+
+
+class Payment:
+    """An admitted question: charges before each look."""
+
+    def __init__(self, purse: Purse, admission: Admission) -> None:
+        self._purse, self._admission = purse, admission
+        self.spent = 0.0
+
+    def charge(self, plan: Plan) -> Grant:
+        """Pay for the next looks, and get the right to carry them out."""
+        grant = charge(self._purse.table, self._admission, plan)
+        self.spent += self._purse.price(plan)
+        self._purse.note(grant)
+        return grant

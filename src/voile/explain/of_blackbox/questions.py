@@ -1,0 +1,172 @@
+"""Questions as people ask them, and answers as people read them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from voile.errors import DataError
+from voile.explain.influences import Influences
+from voile.explain.of_blackbox.answer import Answer
+from voile.explain.of_blackbox.black_box import BlackBox
+from voile.explain.of_blackbox.given_rows import GivenRows
+from voile.explain.of_blackbox.points import PointSpace
+from voile.explain.of_blackbox.settings import Settings
+from voile.explain.of_model.given_values import explain_features
+from voile.privacy.receipt import Receipt
+from voile.schema import Category, Schema
+
+Floats = NDArray[np.float64]
+Columns = dict[str, NDArray[Any]]
+
+PROBES = 16
+"""Made-up rows about which a model is asked to know its outputs, and to know it again."""
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """Rows that someone asks about.
+
+    Attributes
+    ----------
+    columns : dict of str to ndarray of shape (rows,)
+        Encoded.
+    points : ndarray of shape (rows, features)
+        In whole numbers of 2^-18.
+    """
+
+    columns: Columns
+    points: NDArray[np.int32]
+
+    @property
+    def rows(self) -> int:
+        """How many."""
+        return len(self.points)
+
+
+@dataclass(frozen=True, eq=False)
+class Questions:
+    """Reads rows as the model takes them, asks the black box, and writes answers down.
+
+    Attributes
+    ----------
+    schema : Schema
+        Complete.
+    given : GivenRows
+    black_box : BlackBox
+    """
+
+    schema: Schema
+    given: GivenRows
+    black_box: BlackBox
+
+    @property
+    def space(self) -> PointSpace:
+        """Where rows are points."""
+        return PointSpace(self.schema)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Features and outputs."""
+        return len(self.space), len(self.black_box.outputs)
+
+    def read(self, Z: object) -> Asked:
+        """Public rows, or a single one, as points."""
+        columns = self.given.encode(Z, self.schema)
+        rows = len(next(iter(columns.values()))) if columns else 0
+        return Asked(columns, self.space.place(columns, rows))
+
+    def ask(self, columns: Columns, rows: int) -> Floats:
+        """What the black box says of public or synthetic rows, (rows, outputs) in [-1, 1]."""
+        return self.black_box.ask(self.given.rebuild(columns, rows, self.schema), rows)
+
+    def fingerprint(self, random_state: int) -> list[list[float]]:
+        """What the black box says of a few rows drawn evenly from what the schema allows."""
+        chance = np.random.default_rng(random_state)
+        columns: Columns = {}
+        for name, column in self.schema.items():
+            if isinstance(column, Category):
+                count = max(len(column.levels or ()), 1)
+                columns[name] = chance.integers(0, count, PROBES).astype(np.int32)
+            else:
+                assert column.lower is not None
+                assert column.upper is not None
+                part = chance.random(PROBES)
+                columns[name] = column.lower * (1.0 - part) + column.upper * part
+        rows = self.given.rebuild(columns, PROBES, self.schema)
+        return [list(row) for row in self.black_box.fingerprint(rows, PROBES)]
+
+    def tell(
+        self,
+        Z: object,
+        asked: Asked,
+        answers: list[Answer],
+        settings: Settings,
+        receipt: Receipt,
+        cost: str,
+    ) -> Influences:
+        """Write answers down as an explanation."""
+        space, rows = self.space, asked.rows
+        d, k = self.shape
+
+        def gather(name: str, *shape: int) -> Floats:
+            return np.array([getattr(one, name) for one in answers]).reshape(rows, *shape)
+
+        given, read_as = self.given.tell(Z, self.schema)
+        strengths = space.features.encode(asked.columns, rows).astype(np.float64)
+        scales = space.scales[:, None]
+        return Influences(
+            outputs=self.black_box.outputs,
+            units="units of the score",
+            receipt=receipt,
+            cost=cost,
+            features=explain_features(space.features),
+            given=given,
+            read_as=read_as,
+            values=gather("phi", d, k) * scales,
+            standard_errors=gather("errors", d, k) * scales,
+            strengths=np.nan_to_num(strengths),
+            scales=space.scales,
+            intercepts=gather("offset", k),
+            intercept_errors=gather("offset_errors", k),
+            scores=self.ask(asked.columns, rows),
+            agreement=gather("agreement", k),
+            explained=gather("explained", k),
+            effective=gather("effective"),
+            reach=gather("reach"),
+            answered=tuple(one.answered for one in answers),
+            steps=tuple(one.steps for one in answers),
+            weight=settings.weight.name,
+            radius=settings.radius,
+            has_intercept=settings.intercept,
+            picture=self.given.image_shape,
+            words=bool(self.given.vocabulary),
+            texts=self._texts(Z),
+        )
+
+    def _texts(self, Z: Any) -> tuple[str, ...]:
+        """The asked rows as texts, if that is what they are."""
+        if not self.given.vocabulary:
+            return ()
+        texts = [Z] if isinstance(Z, str) else list(Z)
+        return tuple(texts) if all(isinstance(one, str) for one in texts) else ()
+
+    def groups(self, name: str, asked: Asked) -> list[str]:
+        """The group of each row by one column; numbers are cut at the middle of their range."""
+        if name not in self.schema:
+            raise DataError(
+                f"The schema has no column {name!r} to make groups of: give one of its columns, or "
+                "the group of each public row."
+            )
+        codes, column = asked.columns[name], self.schema[name]
+        if isinstance(column, Category):
+            labels = [*map(str, column.levels or ()), "other", "missing"]
+            return [labels[code] for code in codes]
+        assert column.lower is not None
+        assert column.upper is not None
+        middle = column.lower / 2 + column.upper / 2
+        told = np.where(codes < middle, f"{name} < {middle:g}", f"{name} >= {middle:g}")
+        return [str(one) for one in np.where(np.isnan(codes), "missing", told)]

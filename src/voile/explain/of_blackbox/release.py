@@ -1,0 +1,191 @@
+"""Explanations by one noised release of (A, b) per question, and what offline answers are made of.
+
+The whole pair costs no more than a single gradient step of the published algorithm, whatever the
+radius, and everything after it is post-processing: an exact solution instead of hundreds of noisy
+steps. Questions asked together are answered in one pass. Proof: docs/proofs/explainer.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from voile.explain.of_blackbox.answer import Answer, unknown
+from voile.explain.of_blackbox.local_fit import LocalFit, fit_local
+from voile.explain.of_blackbox.points import ONE
+from voile.explain.of_blackbox.products import LocalProducts
+from voile.explain.of_blackbox.purse import Purse
+from voile.explain.of_blackbox.settings import Settings
+from voile.privacy.events import Event, Gaussian, Plan, Step, Unprotected
+from voile.privacy.mechanisms import gaussian_sum
+
+Floats = NDArray[np.float64]
+
+PAIR_LOOK = "products around asked rows"
+
+_TOGETHER = 64
+"""Most questions in one look: their sums must fit into memory."""
+
+
+class ReleaseAnswerer:
+    """Answers questions by releasing their (A, b).
+
+    Parameters
+    ----------
+    purse : Purse
+    settings : Settings
+    mu_squared : float
+        What one question costs; infinite: without noise.
+    outputs : int
+    """
+
+    def __init__(self, purse: Purse, settings: Settings, mu_squared: float, outputs: int) -> None:
+        self._purse, self._settings = purse, settings
+        self._mu_squared, self._outputs = mu_squared, outputs
+
+    def plan(self, questions: int) -> Plan:
+        """What some questions cost that are asked together."""
+        event: Event = Unprotected(1)
+        if math.isfinite(self._mu_squared):
+            # A row is in the sums of so many questions; their norms add in squares.
+            together = -(-questions // self._settings.parts)
+            event = Gaussian(1, 1.0 / math.sqrt(self._mu_squared * together) * (1.0 + 1e-9))
+        return Plan((Step(PAIR_LOOK, event),))
+
+    def answer(self, points: NDArray[np.int32], history: Sequence[Answer]) -> list[Answer | None]:
+        """Answer as many as the budget allows, in order; None for the rest."""
+        result: list[Answer | None] = []
+        start = 0
+        while start < len(points):
+            batch = points[start : start + _TOGETHER]
+            found = self._batch(batch)
+            while found is None and len(batch) > 1:
+                # All together do not fit any more: perhaps some do.
+                batch = batch[: len(batch) // 2]
+                found = self._batch(batch)
+            if found is None:
+                break
+            result += found
+            start += len(batch)
+        return result + [None] * (len(points) - len(result))
+
+    def _batch(self, points: NDArray[np.int32]) -> list[Answer | None] | None:
+        settings = self._settings
+        plan = self.plan(len(points))
+        with self._purse.admit(plan) as payment:
+            if payment is None:
+                return None
+            query = LocalProducts(
+                points, settings.weight, self._outputs, settings.intercept, settings.parts
+            )
+            grant = payment.charge(plan)
+            release = gaussian_sum(self._purse.table, query, grant.take(PAIR_LOOK))
+        matrices, vectors = query.split(release.values)
+        error = release.standard_error
+        return [
+            self._read(point, matrix, vector, error)
+            for point, matrix, vector in zip(points, matrices, vectors, strict=True)
+        ]
+
+    def _read(
+        self, point: NDArray[np.int32], matrix: Floats, vector: Floats, error: float
+    ) -> Answer:
+        settings = self._settings
+        # Noise makes A uncertain by about error x sqrt(width) in every direction.
+        ridge = error * math.sqrt(len(matrix) / 2.0)
+        fit = fit_local(
+            matrix, vector, radius=settings.radius, intercept=settings.intercept, ridge=ridge
+        )
+        effective, reach = math.inf, math.inf
+        if settings.intercept and matrix[-1, -1] > 0:
+            spread = float(np.trace(matrix[:-1, :-1])) / float(matrix[-1, -1])
+            reach = math.sqrt(max(spread, 0.0))
+        return answer_of(point, fit, error, "release", effective, reach)
+
+
+def answer_of(
+    point: NDArray[np.int32],
+    fit: LocalFit,
+    error: float,
+    answered: str,
+    effective: float,
+    reach: float,
+) -> Answer:
+    """An answer with the standard errors that noise on every entry of (A, b) makes."""
+    d, k = fit.phi.shape
+    errors, offset_errors = np.empty((d, k)), np.zeros(k)
+    for output in range(k):
+        # Noise on b - A w: that of b, and of a symmetric matrix times w, whose covariance is
+        # (|w|^2 + w w') / 2 of the variance on the diagonal.
+        w, moves = fit.unknowns(output), fit.moves[output]
+        square = (1.0 + 0.5 * float(w @ w)) * (moves**2).sum(axis=1) + 0.5 * (moves @ w) ** 2
+        deviations = error * np.sqrt(square)
+        errors[:, output] = deviations[:d]
+        offset_errors[output] = deviations[d] if len(w) > d else 0.0
+    return Answer(
+        point=point,
+        phi=fit.phi,
+        errors=errors,
+        offset=fit.offset,
+        offset_errors=offset_errors,
+        agreement=unknown(k),
+        explained=unknown(k),
+        effective=effective,
+        reach=reach,
+        answered=answered,
+    )
+
+
+class OfflineAnswerer:
+    """Algorithm 4: a local model of earlier answers, when the budget is gone. Costs nothing.
+
+    Earlier questions stand for rows, labelled by their own local models.
+    """
+
+    def __init__(self, settings: Settings, shape: tuple[int, int]) -> None:
+        self._settings, self._shape = settings, shape
+
+    def answer(self, points: NDArray[np.int32], history: Sequence[Answer]) -> list[Answer]:
+        """Answer all from what was answered before."""
+        known = [one for one in history if one.computed]
+        return [self._answer(point, known) for point in points]
+
+    def _answer(self, point: NDArray[np.int32], known: list[Answer]) -> Answer:
+        settings, (d, k) = self._settings, self._shape
+        width = d + int(settings.intercept)
+        matrix, vector = np.zeros((width, width)), np.zeros((width, k))
+        effective, reach = 0.0, math.inf
+        if known:
+            there = np.array([one.point for one in known]) / ONE
+            moved = there - point / ONE
+            far = np.sqrt((moved**2).sum(axis=1))
+            weights = settings.weight.at(far)
+            if settings.intercept:
+                labels = np.array([one.offset for one in known])
+                moved = np.column_stack([moved, np.ones(len(moved))])
+            else:
+                # The published label: the local model at its own place.
+                labels = np.array([z @ one.phi for z, one in zip(there, known, strict=True)])
+            labels = np.clip(labels, -1.0, 1.0)
+            matrix = 2.0 * (moved * weights[:, None]).T @ moved
+            vector = 2.0 * (moved * weights[:, None]).T @ labels
+            total = float(weights.sum())
+            if total > 0:
+                reach = math.sqrt(float(weights @ far**2) / total)
+        ridge = 1e-3 * max(float(np.trace(matrix)) / max(width, 1), 1e-9)
+        fit = fit_local(
+            matrix, vector, radius=settings.radius, intercept=settings.intercept, ridge=ridge
+        )
+        found = answer_of(point, fit, 0.0, "offline", effective, reach)
+        # What noise the earlier answers had is not followed through.
+        return Answer(
+            **{
+                **vars(found),
+                "errors": np.full((d, k), math.inf),
+                "offset_errors": unknown(k),
+                "computed": False,
+            }
+        )

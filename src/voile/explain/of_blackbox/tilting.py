@@ -1,0 +1,186 @@
+"""Weights of synthetic rows that agree with released tables: maximum entropy, as far as noise says.
+
+Rows drawn along a tree know only its pairs. Weights exp(sum of log-linear terms) tilt them towards
+all released pair tables: the dual of maximum entropy, with a penalty v / (C tau^2) for each term (v
+variance of the released moment, C its variance among the rows, tau^2 the size of such terms for
+that pair of columns, by empirical Bayes). Post-processing of released values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+
+from voile.explain.of_blackbox.bins import Bins
+from voile.explain.of_blackbox.cells import Cells
+from voile.explain.of_blackbox.pair_tables import PairTables, interaction_sizes
+from voile.explain.of_blackbox.tilting_kernels import pair_scores, pair_sums
+
+Floats = NDArray[np.float64]
+
+_ITERATIONS = 100
+_DRAWS = 24
+"""Draws of the noise by which standard errors are found."""
+
+
+@dataclass(frozen=True, eq=False)
+class Tilted:
+    """Weighted rows.
+
+    Attributes
+    ----------
+    weights : ndarray of shape (rows,)
+        They sum to 1.
+    tilts : ndarray of shape (rows, draws)
+        By which part weights would differ under other draws of the noise.
+    """
+
+    weights: Floats
+    tilts: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class _Moments:
+    """Products of pairs of features whose means are matched.
+
+    Features are bins and positions on a number's axis; both are functions of a row's bins, so all
+    sums are taken over pairs of bins and mixed afterwards.
+    """
+
+    binned: NDArray[np.int32]
+    mix: Floats
+    at: tuple[NDArray[np.intp], NDArray[np.intp]]
+    target: Floats
+    variance: Floats
+    ridge: Floats
+    scale: Floats
+
+    def scores(self, terms: Floats) -> Floats:
+        """Sum of log-linear terms for each row."""
+        matrix = np.zeros((len(self.mix), len(self.mix)))
+        matrix[self.at] = terms
+        whole = self.mix.T @ matrix @ self.mix
+        # A pair of bins is met once, a single bin with itself.
+        upper = np.triu(whole + whole.T, 1) + np.diag(np.diag(whole))
+        return pair_scores(self.binned, upper)
+
+    def means(self, weights: Floats) -> Floats:
+        """Weighted means of the products."""
+        sums = pair_sums(self.binned, weights, self.mix.shape[1])
+        whole = sums + np.triu(sums, 1).T
+        return np.asarray((self.mix @ whole @ self.mix.T)[self.at])
+
+    def weights(self, terms: Floats) -> tuple[Floats, float]:
+        """Weights, and the logarithm of their mean before they were made to sum to 1."""
+        scores = self.scores(terms)
+        top = float(scores.max())
+        shares = np.exp(scores - top)
+        return shares / shares.sum(), top + float(np.log(shares.mean()))
+
+    def dual(self, x: Floats) -> tuple[float, Floats]:
+        """What is minimised, and its gradient, in scaled terms."""
+        terms = x * self.scale
+        weights, log_mean = self.weights(terms)
+        value = log_mean - float(terms @ self.target) + 0.5 * float(self.ridge @ terms**2)
+        slope = self.means(weights) - self.target + self.ridge * terms
+        return value, slope * self.scale
+
+
+def tilt_rows(
+    binned: Sequence[NDArray[np.int64]],
+    tables: PairTables,
+    cells: Sequence[Cells],
+    counts: Sequence[Floats],
+    chance: np.random.Generator,
+) -> Tilted:
+    """Fit weights for rows of bins.
+
+    Parameters
+    ----------
+    binned : sequence of ndarray of shape (rows,)
+        Bins of the rows in each column.
+    tables : PairTables
+    cells, counts
+        Cells of the columns and their released counts: they say where bins of a number lie.
+    chance : Generator
+        Public; for the draws of standard errors.
+    """
+    moments = _moments(binned, tables, _positions(tables, cells, counts))
+    found = minimize(
+        moments.dual,
+        np.zeros(len(moments.target)),
+        jac=True,
+        method="L-BFGS-B",
+        options={"maxiter": _ITERATIONS},
+    )
+    weights, _ = moments.weights(found.x * moments.scale)
+    noise = np.sqrt(moments.variance)
+    tilts = np.empty((len(weights), _DRAWS if noise.max(initial=0.0) > 1e-9 else 0))
+    for k in range(tilts.shape[1]):
+        moved = chance.standard_normal(len(noise)) * noise * moments.scale
+        scores = moments.scores(found.hess_inv.matvec(moved) * moments.scale)
+        tilts[:, k] = scores - weights @ scores
+    return Tilted(weights, tilts)
+
+
+def _positions(
+    tables: PairTables, cells: Sequence[Cells], counts: Sequence[Floats]
+) -> tuple[Floats, NDArray[np.int64]]:
+    """For each number of three bins or more, where its bins lie: standardised, (numbers, bins)."""
+    bins = tables.bins
+    lines, owners = [], []
+    for j, one in enumerate(cells):
+        size = int(bins.sizes[j])
+        if not one.is_number or size < 3:
+            continue
+        mass = counts[j] + 1e-6
+        own = bins.maps[j]
+        sums = np.bincount(own, one.middles * mass, minlength=size)
+        places = np.asarray(sums / np.bincount(own, mass, minlength=size), dtype=np.float64)
+        shares = tables.margins[bins.of(j)] / tables.margins[bins.of(j)].sum()
+        places = places - shares @ places
+        line = np.zeros(len(bins))
+        line[bins.of(j)] = np.clip(places / (np.sqrt(shares @ places**2) + 1e-12), -4.0, 4.0)
+        lines.append(line)
+        owners.append(j)
+    return np.array(lines).reshape(-1, len(bins)), np.array(owners, dtype=np.int64)
+
+
+def _moments(
+    binned: Sequence[NDArray[np.int64]],
+    tables: PairTables,
+    positions: tuple[Floats, NDArray[np.int64]],
+) -> _Moments:
+    bins: Bins = tables.bins
+    lines, line_owners = positions
+    count = len(bins)
+    numbered = np.stack([start + own for start, own in zip(bins.starts, binned, strict=False)], 1)
+    mix = np.vstack([np.eye(count), lines])
+    means = mix @ tables.counts @ mix.T / tables.rows
+    variances = (mix**2) @ tables.all_variances @ (mix**2).T / tables.rows**2
+    owners = np.concatenate([bins.owners, line_owners])
+    # Pairs of a column's bins form a group, and so does each line by itself.
+    groups = np.concatenate([bins.owners, len(bins.sizes) + np.arange(len(lines))])
+    first, second = np.triu_indices(len(owners))
+    single = (first == second) & (first < count)
+    kept = (owners[first] != owners[second]) | single
+    at = (first[kept], second[kept])
+    single = single[kept]
+    sums = pair_sums(numbered.astype(np.int32), np.full(len(numbered), 1.0 / len(numbered)), count)
+    whole = sums + np.triu(sums, 1).T
+    start = (mix @ whole @ mix.T)[at]
+    spread = ((mix**2) @ whole @ (mix**2).T)[at] - start**2
+    spread = np.maximum(spread, 0.0) + 0.1 / tables.rows
+    target, variance = means[at], variances[at]
+    # So many rows, real or drawn, cannot tell more than this.
+    doubt = variance + spread * (1.0 / len(numbered) + 1.0 / tables.rows)
+    group = groups[at[0]] * (int(groups.max()) + 1) + groups[at[1]]
+    sizes = interaction_sizes(target, start, spread, doubt, group)[group]
+    ridge = doubt / (spread * np.where(single, 1.0, sizes)) + 1e-12
+    return _Moments(
+        numbered.astype(np.int32), mix, at, target, variance, ridge, 1.0 / np.sqrt(ridge + spread)
+    )
