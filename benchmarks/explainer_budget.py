@@ -4,6 +4,7 @@ Not a script: see `explainer.py`. As Figures 2 and 3 of Patel, Shokri & Zick (20
 """
 
 import math
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -118,16 +119,13 @@ def spend(
 
     `reference` has the questions as asked rows.
     """
-    import time
-
     task = reference.task
     explainer = open_explainer(
         task, reference.model, strategy, epsilon, setting, queries=questions
     ).explainer
     ends = [n for n in CHECKPOINTS if n < questions] + [questions]
     epsilons, answered, steps, losses, zeros = [], [], [], [], []
-    start, begin = time.perf_counter(), 0
-    measuring = 0.0
+    start, begin, measuring = time.perf_counter(), 0, 0.0
     for end in ends:
         found = explainer.explain(take(reference.asked, slice(begin, end)))
         epsilons.append(float(explainer.receipt_.epsilon))

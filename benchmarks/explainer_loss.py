@@ -33,6 +33,7 @@ from voile.privacy.gaussian_dp import mu_of
 STRATEGIES = ("summary", "release", "interactive", "adaptive", "enhanced")
 SLOW = ("interactive", "adaptive", "enhanced")
 QUESTIONS = (1, 10, 100, 1_000, 4_500)
+MORE_SUMMARIES = 3
 NOISELESS = 0.2
 """A loss above this part of that of phi = 0 is not in proportion to the noise any more."""
 
@@ -117,11 +118,17 @@ class Constants:
 
 @dataclass(frozen=True)
 class Plan:
-    """How much is asked: rows for quick strategies, for slow ones, and explainers of each."""
+    """How much is asked: rows for quick strategies, for slow ones, and explainers of each.
+
+    The noise of a summary is drawn once for all rows, so that there must be more of them.
+    """
 
     asked: int
     slow: int
     seeds: int
+
+    def explainers(self, strategy: str) -> int:
+        return MORE_SUMMARIES * self.seeds if strategy == "summary" else self.seeds
 
     def rows(self, strategy: str, task: Task) -> int:
         return min(self.slow if strategy in SLOW else self.asked, task.most_asked)
@@ -184,7 +191,7 @@ def losses(
             # A budget for one question cannot answer many: see `equal_epsilon`.
             budget = equal_epsilon(epsilon, queries, count) if queries < count else epsilon
             runs: dict[Setting, list[tuple[Influences, float, float]]] = {s: [] for s in settings}
-            for seed in range(plan.seeds):
+            for seed in range(plan.explainers(strategy)):
                 if strategy == "summary":
                     one = open_explainer(task, model, strategy, epsilon, settings[0], seed=seed)
                     for setting in settings:
@@ -267,6 +274,8 @@ def crossings(cells: Sequence[CrossCell], rows: int) -> list[Crossing]:
 def meet(line: dict[int, float], level: float) -> float:
     """Where a rising line passes a level; beyond its ends it goes on in proportion."""
     places = sorted(line)
+    if not places:
+        return math.nan
     if line[places[0]] >= level:
         return places[0] * level / line[places[0]]
     for left, right in itertools.pairwise(places):

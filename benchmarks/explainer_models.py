@@ -18,7 +18,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from explainer_data import Task
-from voile import EBMClassifier, LocallyLinearClassifier
+from voile import Category, EBMClassifier, LocallyLinearClassifier
 
 TREES, DEPTH = 500, 10
 TREES_OF = {"imdb": 100}
@@ -84,17 +84,12 @@ PRIVATE: dict[str, Callable[..., Any]] = {
 
 def private(kind: str, task: Task, epsilon: float) -> Any:
     """A model of this library, trained with privacy (infinite epsilon: without)."""
-    schema = task.schema.with_target(None)
+    schema = task.schema.with_target(Category([0, 1]))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model = PRIVATE[kind](epsilon=epsilon, delta=DELTA, schema=with_classes(schema))
-        return model.fit(task.rows, task.target)
-
-
-def with_classes(schema: Any) -> Any:
-    from voile import Category
-
-    return schema.with_target(Category([0, 1]))
+        return PRIVATE[kind](epsilon=epsilon, delta=DELTA, schema=schema).fit(
+            task.rows, task.target
+        )
 
 
 def accuracy(model: Any, task: Task) -> float:

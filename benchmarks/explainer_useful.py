@@ -5,6 +5,7 @@ Not a script: see `explainer.py`.
 
 import importlib.util
 import math
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -153,8 +154,9 @@ def shap_columns(task: Task, pipeline: Any, rows: Any) -> list[Floats]:
     import shap
 
     encode, model = pipeline[0], pipeline[-1]
-    told = np.asarray(shap.TreeExplainer(model).shap_values(encode.transform(rows)))
-    told = told[1] if told.shape[0] == 2 and told.ndim == 3 else told[..., 1]
+    found = shap.TreeExplainer(model).shap_values(encode.transform(rows))
+    # Older versions give a list, an array per class.
+    told = np.asarray(found[1] if isinstance(found, list) else found[..., 1])
     places = {name: i for i, name in enumerate(task.schema)}
     sums = np.zeros((len(told), len(places)))
     for j, feature in enumerate(encode.get_feature_names_out()):
@@ -184,7 +186,9 @@ def peer_cells(
     task, model = reference.task, reference.model.model
     rows = take(reference.asked, slice(0, asked))
     columns = peer == "SHAP"
-    theirs = (shap_columns if columns else lime_words)(task, model, rows)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the peers' own
+        theirs = (shap_columns if columns else lime_words)(task, model, rows)
 
     def told(phi: Floats, k: int) -> Floats:
         return by_column(reference, phi, reference.places[k]) if columns else phi

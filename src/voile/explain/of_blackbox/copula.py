@@ -1,111 +1,169 @@
-"""Synthetic rows of tables with very many columns: Gaussian latent variables behind every column.
+"""Synthetic rows from Gaussian latent variables: one behind every column, correlated in pairs.
 
-Each column is cut in two; which of all pairs of columns fall on the same side, more often than
-chance, gives the correlations of the latent variables (tetrachoric, to third order). Noise is taken
-out of the correlations by their eigenvalues, then entry by entry. Post-processing of released
+A column's bins get the mean of the latent variable within them (their normal score); the covariance
+of two columns' scores, divided by the variances of both, is the correlation of the latent variables
+to first order. Noise is taken out of the correlations by their eigenvalues, then entry by entry.
+Tables of many related numbers are drawn better so than along a tree. Post-processing of released
 values.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import norm
 
-from voile.explain.of_blackbox.bins import cell_order
 from voile.explain.of_blackbox.cells import Cells
-from voile.explain.of_blackbox.marginals import Maps
+from voile.explain.of_blackbox.pair_tables import PairTables
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
-_STRONGEST = 0.9
+_STRONGEST = 0.98
 """Largest correlation that is believed in."""
 
 
-def draw_latent(
-    cells: Sequence[Cells],
-    counts: Sequence[Floats],
-    halves: Maps,
-    signs: Floats,
-    error: float,
-    rows: float,
-    drawn: int,
-    chance: np.random.Generator,
-) -> list[Codes]:
-    """Cells of synthetic rows in each column.
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """Covariances of the columns' normal scores.
+
+    Attributes
+    ----------
+    covariance, variance : ndarray of shape (columns, columns)
+        Estimates, and their variance by the noise; nothing on the diagonal.
+    spread : ndarray of shape (columns,)
+        Variance of each column's own scores: 1 for the finest bins.
+    """
+
+    covariance: Floats
+    variance: Floats
+    spread: Floats
+
+
+def normal_scores(shares: Floats) -> Floats:
+    """Mean of a standard normal variable within consecutive parts of these shares."""
+    ends = np.concatenate([[0.0], np.cumsum(shares / shares.sum())])
+    heights = norm.pdf(norm.ppf(np.clip(ends, 1e-12, 1.0 - 1e-12)))
+    heights[[0, -1]] = 0.0
+    return np.asarray((heights[:-1] - heights[1:]) / np.maximum(shares / shares.sum(), 1e-12))
+
+
+def score_sides(high: Floats, products: Floats, variance: float) -> Scores:
+    """Scores of columns cut in two.
 
     Parameters
     ----------
-    cells : sequence of Cells
-    counts : sequence of ndarray of shape (cells,)
-        Released, without negative entries.
-    halves : tuple of ndarray of shape (cells,)
-        Which of two sides each cell is on.
-    signs : ndarray of shape (columns, columns)
-        Released sum over rows of the products of sides (-1, 1), symmetric.
-    error : float
-        Its standard deviation by the noise.
-    rows : float
-    drawn : int
-        How many rows to draw.
+    high : ndarray of shape (columns,)
+        Share of rows on the upper side.
+    products : ndarray of shape (columns, columns)
+        Mean products of the sides (-1, 1).
+    variance : float
+        Of each by the noise.
+    """
+    means = 2.0 * high - 1.0
+    # A quarter of the covariance of -1 and 1 is that of 0 and 1.
+    covariance = (products - np.outer(means, means)) / 4.0
+    own = high * (1.0 - high)
+    heights = norm.pdf(norm.ppf(high))
+    step = heights / own
+    scale = np.outer(step, step)
+    np.fill_diagonal(covariance, 0.0)
+    return Scores(covariance * scale, variance / 16.0 * scale**2, heights**2 / own)
+
+
+def score_bins(tables: PairTables, orders: Sequence[Codes]) -> Scores:
+    """Scores of columns with bins, each ordered as ``orders`` says."""
+    bins = tables.bins
+    lines = np.zeros((len(bins.sizes), len(bins)))
+    spread = np.empty(len(bins.sizes))
+    for j, order in enumerate(orders):
+        shares = tables.margins[bins.of(j)] / tables.rows
+        scores = np.empty(len(shares))
+        scores[order] = normal_scores(shares[order])
+        scores -= shares @ scores
+        lines[j, bins.of(j)] = scores
+        spread[j] = max(float(shares @ scores**2), 1e-6)
+    covariance = lines @ tables.counts @ lines.T / tables.rows
+    variance = (lines**2) @ tables.variances @ (lines**2).T / tables.rows**2
+    np.fill_diagonal(covariance, 0.0)
+    return Scores(covariance, variance, spread)
+
+
+def order_bins(tables: PairTables, cells: Sequence[Cells]) -> list[Codes]:
+    """Bins from small to large; those of a category along the main axis of all dependence."""
+    bins = tables.bins
+    shares = np.maximum(tables.margins / tables.rows, 1e-9)
+    roots = np.sqrt(shares)
+    apart = (tables.counts / tables.rows - np.outer(shares, shares)) / np.outer(roots, roots)
+    # Bins that hardly stand clear of the noise would make the axis theirs.
+    doubt = np.sqrt(tables.variances) / tables.rows / np.outer(roots, roots)
+    apart[(bins.owners[:, None] == bins.owners[None]) | (np.abs(apart) < 2.0 * doubt)] = 0.0
+    axis = np.linalg.eigh(apart)[1][:, -1] / roots
+    orders = []
+    for j, one in enumerate(cells):
+        places = np.arange(int(bins.sizes[j])) if one.is_number else axis[bins.of(j)]
+        orders.append(np.argsort(places, kind="stable"))
+    return orders
+
+
+def draw_ordered(
+    shares: Sequence[Floats],
+    orders: Sequence[Codes],
+    scores: Scores,
+    count: int,
+    chance: np.random.Generator,
+) -> list[Codes]:
+    """Parts (bins or cells) of ``count`` rows in each column.
+
+    Parameters
+    ----------
+    shares : sequence of ndarray of shape (parts,)
+        How many rows each part has.
+    orders : sequence of ndarray of shape (parts,)
+        Parts from small to large.
+    scores : Scores
+    count : int
     chance : Generator
         Public.
     """
-    upper = np.array(
-        [float(mass[own == 1].sum()) for mass, own in zip(counts, halves, strict=True)]
-    )
-    high = np.clip(upper / rows, 1e-3, 1.0 - 1e-3)
-    factor = _factor(_correlations(high, signs / rows, (error / rows) ** 2))
-    half = drawn - drawn // 2
+    factor = _factor(_correlations(scores))
+    half = count - count // 2
     # A draw and its mirror image: means come out right.
-    latent = chance.standard_normal((half, len(cells))) @ factor.T
-    latent = np.vstack([latent, -latent[: drawn // 2]])
-    places = norm.cdf(latent)
+    latent = chance.standard_normal((half, len(shares))) @ factor.T
+    latent = np.vstack([latent, -latent[: count // 2]])
     result = []
-    for j, one in enumerate(cells):
-        order = cell_order(one, counts[j])
-        # The first side lies below the cut, as it did when sides were counted.
-        ends = np.cumsum(counts[j][order])
-        ends = ends / max(float(ends[-1]), 1e-300)
-        last = int(np.flatnonzero(counts[j][order] > 0)[-1]) if counts[j].any() else 0
-        found = np.searchsorted(ends, places[:, j], side="right")
-        result.append(order[np.minimum(found, last)])
+    for j, (own, order) in enumerate(zip(shares, orders, strict=True)):
+        # By rank, so that every part is drawn as often as its share says.
+        ranks = np.argsort(np.argsort(latent[:, j], kind="stable"), kind="stable")
+        ends = np.cumsum(own[order]) / max(float(own.sum()), 1e-300)
+        seen = np.flatnonzero(own[order] > 0)
+        found = np.searchsorted(ends, (ranks + 0.5) / count, side="right")
+        result.append(order[np.minimum(found, seen[-1] if seen.size else 0)])
     return result
 
 
-def _correlations(high: Floats, products: Floats, variance: float) -> Floats:
-    """Latent correlations from the probabilities of the upper side and mean products of sides."""
-    count = len(high)
-    # Sides are -1 and 1: a quarter of their covariance is that of 0 and 1.
-    means = 2.0 * high - 1.0
-    covariance = (products - np.outer(means, means)) / 4.0
-    np.fill_diagonal(covariance, 0.0)
-    variance = variance / 16.0
-    values, axes = np.linalg.eigh(covariance)
+def _correlations(scores: Scores) -> Floats:
+    """Latent correlations, without what may be noise."""
+    count = len(scores.spread)
+    scale = np.outer(scores.spread, scores.spread)
+    raw, variance = scores.covariance / scale, scores.variance / scale**2
+    values, axes = np.linalg.eigh(raw)
     # Eigenvalues of pure noise stay within this edge; those beyond are shrunk by it.
-    edge = 2.0 * np.sqrt(variance * count)
+    edge = 2.0 * np.sqrt(float(variance.mean()) * count)
     clear = np.sign(values) * np.sqrt(np.maximum(values**2 - edge**2, 0.0))
     smooth = (axes * clear) @ axes.T
-    rest = covariance - smooth
+    np.fill_diagonal(smooth, 0.0)
+    rest = raw - smooth
     np.fill_diagonal(rest, 0.0)
-    own = high * (1.0 - high)
-    sizes = np.outer(own, own)
     apart = ~np.eye(count, dtype=np.bool_)
-    weight = sizes / (variance + sizes * 0.05**2) ** 2
-    scale = float((weight * sizes)[apart].sum()) if count > 1 else 0.0
+    weight = 1.0 / (variance + 0.05**2) ** 2
     excess = float((weight * (rest**2 - variance))[apart].sum())
-    size = max(excess / scale, 0.0) if scale > 0 else 0.0
-    believed = smooth + rest * (size * sizes) / (size * sizes + variance + 1e-300)
-    cuts = norm.ppf(high)
-    first = believed / np.outer(norm.pdf(cuts), norm.pdf(cuts))
-    product, squares = np.outer(cuts, cuts), np.outer(cuts**2 - 1.0, cuts**2 - 1.0)
-    found = np.clip(first, -_STRONGEST, _STRONGEST)
-    for _ in range(8):
-        bend = np.clip(1.0 + product * found / 2.0 + squares * found**2 / 6.0, 0.3, 3.0)
-        found = np.clip(first / bend, -_STRONGEST, _STRONGEST)
+    total = float(weight[apart].sum())
+    size = max(excess / total, 0.0) if total > 0 else 0.0
+    found = np.clip(smooth + rest * size / (size + variance + 1e-300), -_STRONGEST, _STRONGEST)
     np.fill_diagonal(found, 1.0)
     return np.asarray(found)
 

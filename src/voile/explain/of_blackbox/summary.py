@@ -24,13 +24,20 @@ from voile.errors import LedgerMismatch
 from voile.explain.of_blackbox.bins import (
     Bins,
     believe,
+    cell_order,
     choose_bins,
     count_rows,
     even_out,
     split_in_two,
 )
 from voile.explain.of_blackbox.cells import CellKeeper, Cells, cells_of
-from voile.explain.of_blackbox.copula import draw_latent
+from voile.explain.of_blackbox.copula import (
+    Scores,
+    draw_ordered,
+    order_bins,
+    score_bins,
+    score_sides,
+)
 from voile.explain.of_blackbox.given_rows import GivenRows
 from voile.explain.of_blackbox.marginals import BinCounts, Maps, PairProducts, SignProducts
 from voile.explain.of_blackbox.opening import DISCOVERY
@@ -44,7 +51,7 @@ from voile.explain.of_blackbox.pair_tables import (
     strongest_tree,
 )
 from voile.explain.of_blackbox.purse import Purse
-from voile.explain.of_blackbox.tilting import Tilted, tilt_rows
+from voile.explain.of_blackbox.tilting import Tilted, disagreement, tilt_rows
 from voile.explain.of_blackbox.tree_rows import draw_bins, draw_cells, draw_values
 from voile.privacy.budget import Budget
 from voile.privacy.calibrate import calibrate, gaussian_share
@@ -228,28 +235,40 @@ class PaidSummary:
             columns = dict(public)
             codes = CellKeeper(self.cells).place(columns, len(next(iter(columns.values()))))
             drawn = [codes[:, j].astype(np.int64) for j in range(len(self.cells))]
-        elif self.wide:
+        elif self.wide or len(self.schema) < 2:
             drawn = self._draw_wide(rows, chance)
             columns = draw_values(self.cells, drawn, chance)
         else:
-            binned = draw_bins(self.tables, self.edges, rows, chance)
+            binned = self._draw_bins(rows, chance)
             drawn = draw_cells(binned, self.bins, self.cell_counts, chance)
             columns = draw_values(self.cells, drawn, chance)
         tilted = self._tilt(drawn, chance)
         return Drawn(columns, tilted.weights, tilted.tilts)
 
     def _draw_wide(self, rows: int, chance: np.random.Generator) -> list[NDArray[np.int64]]:
-        signs = SignProducts(self.halves).split(self.released[_PAIR_LOOK])
-        return draw_latent(
-            self.cells,
-            self.counts,
-            self.halves,
-            signs,
-            self.errors[_PAIR_LOOK],
-            self.rows,
-            rows,
-            chance,
-        )
+        count = len(self.schema)
+        scores = Scores(np.zeros((count, count)), np.zeros((count, count)), np.ones(count))
+        if count > 1:
+            signs = SignProducts(self.halves).split(self.released[_PAIR_LOOK])
+            upper = [
+                float(mass[own == 1].sum())
+                for mass, own in zip(self.counts, self.halves, strict=True)
+            ]
+            high = np.clip(np.array(upper) / self.rows, 1e-3, 1.0 - 1e-3)
+            doubt = (self.errors[_PAIR_LOOK] / self.rows) ** 2
+            scores = score_sides(high, signs / self.rows, doubt)
+        orders = [cell_order(a, b) for a, b in zip(self.cells, self.counts, strict=True)]
+        return draw_ordered(self.counts, orders, scores, rows, chance)
+
+    def _draw_bins(self, rows: int, chance: np.random.Generator) -> list[NDArray[np.int64]]:
+        """Rows of bins, along a tree or from latent variables: what agrees better is taken."""
+        tables = self.tables
+        along = draw_bins(tables, self.edges, rows, chance)
+        orders = order_bins(tables, self.cells)
+        shares = [tables.margins[tables.bins.of(j)] for j in range(len(self.cells))]
+        latent = draw_ordered(shares, orders, score_bins(tables, orders), rows, chance)
+        lines = (self.cells, self.counts)
+        return min((along, latent), key=lambda drawn: disagreement(drawn, tables, *lines))
 
     def _tilt(self, drawn: list[NDArray[np.int64]], chance: np.random.Generator) -> Tilted:
         count = len(drawn[0])

@@ -23,6 +23,12 @@ from voile.explain.of_blackbox.tilting_kernels import pair_scores, pair_sums
 Floats = NDArray[np.float64]
 
 _ITERATIONS = 100
+_NOTHING = 2e-6
+"""Sizes of terms up to this are those of noise."""
+
+_FEWEST = 0.1
+"""Effective share of the rows that must carry the weights."""
+
 _DRAWS = 24
 """Draws of the noise by which standard errors are found."""
 
@@ -56,6 +62,7 @@ class _Moments:
     at: tuple[NDArray[np.intp], NDArray[np.intp]]
     target: Floats
     variance: Floats
+    spread: Floats
     ridge: Floats
     scale: Floats
 
@@ -117,7 +124,7 @@ def tilt_rows(
         method="L-BFGS-B",
         options={"maxiter": _ITERATIONS},
     )
-    weights, _ = moments.weights(found.x * moments.scale)
+    weights = _tempered(moments.scores(found.x * moments.scale))
     noise = np.sqrt(moments.variance)
     tilts = np.empty((len(weights), _DRAWS if noise.max(initial=0.0) > 1e-9 else 0))
     for k in range(tilts.shape[1]):
@@ -125,6 +132,29 @@ def tilt_rows(
         scores = moments.scores(found.hess_inv.matvec(moved) * moments.scale)
         tilts[:, k] = scores - weights @ scores
     return Tilted(weights, tilts)
+
+
+def disagreement(
+    binned: Sequence[NDArray[np.int64]],
+    tables: PairTables,
+    cells: Sequence[Cells],
+    counts: Sequence[Floats],
+) -> float:
+    """How far rows are from the released tables before they are weighted, beyond the noise."""
+    moments = _moments(binned, tables, _positions(tables, cells, counts))
+    found = moments.means(np.full(len(moments.binned), 1.0 / len(moments.binned)))
+    excess = (found - moments.target) ** 2 - moments.variance
+    return float((excess / (moments.variance + moments.spread / tables.rows)).sum())
+
+
+def _tempered(scores: Floats) -> Floats:
+    """Weights exp(scores), drawn to equal ones if too few rows would carry them all."""
+    for share in (1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1):
+        weights = np.exp(share * (scores - scores.max()))
+        weights /= weights.sum()
+        if 1.0 / float(weights @ weights) >= _FEWEST * len(weights):
+            return np.asarray(weights)
+    return np.full(len(scores), 1.0 / len(scores))
 
 
 def _positions(
@@ -181,6 +211,17 @@ def _moments(
     group = groups[at[0]] * (int(groups.max()) + 1) + groups[at[1]]
     sizes = interaction_sizes(target, start, spread, doubt, group)[group]
     ridge = doubt / (spread * np.where(single, 1.0, sizes)) + 1e-12
+    # Pairs of columns that show nothing beyond the noise need no terms.
+    told = single | (sizes > _NOTHING)
+    at = (at[0][told], at[1][told])
+    target, variance, spread, ridge = target[told], variance[told], spread[told], ridge[told]
     return _Moments(
-        numbered.astype(np.int32), mix, at, target, variance, ridge, 1.0 / np.sqrt(ridge + spread)
+        numbered.astype(np.int32),
+        mix,
+        at,
+        target,
+        variance,
+        spread,
+        ridge,
+        1.0 / np.sqrt(ridge + spread),
     )
