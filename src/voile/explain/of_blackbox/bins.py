@@ -85,20 +85,15 @@ def count_rows(noised: Sequence[Floats]) -> float:
     return max(float(np.average(sums, weights=[1.0 / len(one) for one in noised])), 1.0)
 
 
-def believe(
-    cells: Sequence[Cells],
-    noised: Sequence[Floats],
-    rows: float,
-    error: float,
-    never: frozenset[str],
-) -> list[Floats]:
-    """Counts of cells without negative entries, and without missing values that noise made up.
+def find_unseen(
+    cells: Sequence[Cells], noised: Sequence[Floats], error: float, never: frozenset[str]
+) -> list[NDArray[np.bool_]]:
+    """Cells for missing and unlisted values that are believed to be empty, in each column.
 
     Parameters
     ----------
     cells : sequence of Cells
     noised : sequence of ndarray of shape (cells,)
-    rows : float
     error : float
         Standard deviation of the noise on a count.
     never : frozenset of str
@@ -106,17 +101,24 @@ def believe(
     """
     result = []
     for one, counts in zip(cells, noised, strict=True):
-        counts = counts.copy()
-        unusual = [one.count - 1] if one.is_number else [one.count - 2, one.count - 1]
-        for k in unusual:
-            if one.name in never or counts[k] < _SEEN * error or counts[k] < 0.5:
-                counts[k] = -np.inf
-        usual = np.isfinite(counts)
-        kept = np.zeros(one.count)
-        if usual.any():
-            kept[usual] = project(counts[usual], rows)
-        else:
-            kept[-1] = rows
+        unseen = np.zeros(one.count, dtype=np.bool_)
+        for k in [one.count - 1] if one.is_number else [one.count - 2, one.count - 1]:
+            unseen[k] = one.name in never or counts[k] < max(_SEEN * error, 0.5)
+        # Something must be drawn: a category without levels has nothing but missing values.
+        if unseen.all():
+            unseen[-1] = False
+        result.append(unseen)
+    return result
+
+
+def believe(
+    noised: Sequence[Floats], unseen: Sequence[NDArray[np.bool_]], rows: float
+) -> list[Floats]:
+    """Counts of cells without negative entries, nothing in the unseen ones, summing to ``rows``."""
+    result = []
+    for counts, hidden in zip(noised, unseen, strict=True):
+        kept = np.zeros(len(counts))
+        kept[~hidden] = project(counts[~hidden], rows)
         result.append(kept)
     return result
 
@@ -125,11 +127,11 @@ def even_out(
     bins: Bins,
     noised: Sequence[Floats],
     variances: Sequence[float],
-    believed: Sequence[Floats],
+    unseen: Sequence[NDArray[np.bool_]],
 ) -> list[Floats]:
     """Counts of cells drawn to the mean of their bin, as far as their spread may be noise.
 
-    James and Stein's estimate within each bin. Cells that nobody believes in stay empty.
+    James and Stein's estimate within each bin. Unseen cells stay empty.
 
     Parameters
     ----------
@@ -137,16 +139,14 @@ def even_out(
     noised : sequence of ndarray of shape (cells,)
     variances : sequence of float
         Variance of the noise on a cell of each column.
-    believed : sequence of ndarray of shape (cells,)
-        Counts without negative entries; 0 for missing and unlisted values that noise made up.
+    unseen : sequence of ndarray of shape (cells,)
+        Which cells are believed to be empty.
     """
     result = []
     for j, own in enumerate(bins.maps):
         counts = np.zeros(len(own))
-        unseen = np.zeros(len(own), dtype=np.bool_)
-        unseen[-2:] = believed[j][-2:] <= 0
         for k in range(int(bins.sizes[j])):
-            here = np.flatnonzero((own == k) & ~unseen)
+            here = np.flatnonzero((own == k) & ~unseen[j])
             if not here.size:
                 continue
             mean = float(noised[j][here].mean())
@@ -160,19 +160,23 @@ def even_out(
 
 
 def choose_bins(
-    cells: Sequence[Cells], counts: Sequence[Floats], rows: float, error: float
+    cells: Sequence[Cells],
+    counts: Sequence[Floats],
+    unseen: Sequence[NDArray[np.bool_]],
+    rows: float,
+    error: float,
 ) -> Bins:
-    """Merge cells into bins that stand clear of the noise."""
+    """Merge cells into bins that stand clear of the noise; unseen cells go with another bin."""
     maps = []
-    for one, mass in zip(cells, counts, strict=True):
+    for one, mass, hidden in zip(cells, counts, unseen, strict=True):
         if not one.is_number:
-            maps.append(_merge_levels(mass, error))
+            maps.append(_merge_levels(mass, hidden, error))
         elif one.count - 1 <= _SHORT:
-            maps.append(_with_missing(np.arange(one.count - 1), mass, error))
+            maps.append(_with_missing(np.arange(one.count - 1), hidden))
         else:
             most = min(max(_TOGETHER // len(cells), _FEWEST), _MOST)
             inner = _merge_numbers(mass[:-1], rows, error, most)
-            maps.append(_with_missing(inner, mass, error))
+            maps.append(_with_missing(inner, hidden))
     return Bins(tuple(maps))
 
 
@@ -197,18 +201,20 @@ def cell_order(cells: Cells, mass: Floats) -> NDArray[np.int64]:
     return np.asarray(np.argsort(-mass, kind="stable"), dtype=np.int64)
 
 
-def _with_missing(inner: NDArray[np.int64], mass: Floats, error: float) -> NDArray[np.int64]:
+def _with_missing(inner: NDArray[np.int64], unseen: NDArray[np.bool_]) -> NDArray[np.int64]:
     """A bin for missing values if there are any; else they go with the last bin."""
     last = int(inner.max())
-    return np.append(inner, last + 1 if mass[-1] > _CLEAR / 2 * error else last)
+    return np.append(inner, last if unseen[-1] else last + 1)
 
 
-def _merge_levels(mass: Floats, error: float) -> NDArray[np.int64]:
-    """Levels that do not stand clear of the noise share one bin."""
-    rare = mass < max(_CLEAR * error, 0.5)
-    if rare.sum() < 2:
-        return np.arange(len(mass))
-    return np.where(rare, (~rare).sum(), np.cumsum(~rare) - 1)
+def _merge_levels(mass: Floats, unseen: NDArray[np.bool_], error: float) -> NDArray[np.int64]:
+    """Levels that do not stand clear of the noise share one bin; unseen ones join the first."""
+    clear = (mass >= max(_CLEAR * error, 0.5)) & ~unseen
+    rare = ~clear & ~unseen
+    bins = np.zeros(len(mass), dtype=np.int64)
+    bins[clear] = np.arange(clear.sum())
+    bins[rare] = clear.sum()
+    return bins
 
 
 def _merge_numbers(mass: Floats, rows: float, error: float, most: int) -> NDArray[np.int64]:

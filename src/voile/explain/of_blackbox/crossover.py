@@ -7,18 +7,18 @@ from voile.privacy.budget import Budget
 from voile.privacy.gaussian_dp import mu_of
 from voile.schema import Schema
 
-_FLOOR = 2.0e-5
+_FLOOR = 1.2e-5
 """Utility loss of a summary without noise: what its form cannot tell."""
 
-_RELEASE, _SUMMARY = 800.0, 1_500.0
+_RELEASE, _SUMMARY = 800.0, 530.0
 """Utility loss times (rows x mu)^2, of one release for one question, and of a summary's noise."""
 
 
 def crossover(rows: float, budget: Budget) -> float:
     """Number of questions from which on a summary has the smaller utility loss.
 
-    Measured with ``benchmarks/explainer.py`` on tables and words: a release for each of Q questions
-    loses about 800 Q / (rows x mu)^2, a summary 2e-5 + 1500 / (rows x mu)^2.
+    Measured with ``benchmarks/explainer.py`` on the adult table: a release for each of Q questions
+    loses about 800 Q / (rows x mu)^2, a summary 1.2e-5 + 530 / (rows x mu)^2.
 
     Parameters
     ----------

@@ -85,7 +85,7 @@ class PrivateExplainer:
         Of the weight, see `voile.explain.of_blackbox.weights.read_weight`.
     radius : float, optional
         Largest length of a local model's coefficients; 2/3 of the root of the number of columns,
-        but at most 5, unless given.
+        but within 2.5 and 5, unless given.
     intercept : bool
         Whether local models have one. ``radius=1, intercept=False`` is the published setting.
     steps : int

@@ -17,8 +17,9 @@ Floats = NDArray[np.float64]
 _LEAST_MASS = 0.02
 """The mass of the rows around a point is at least this part of the steepest curvature."""
 
-_LEAST_CURVATURE = 1e-9
-"""Directions in which A is flatter (relative to its steepest) are left at zero."""
+EXACT, SINGLE = 1e-9, 3e-6
+"""Directions in which A is flatter (relative to its steepest) are left at zero: more where A was
+added up in single precision. That levels of a category sum to 1 makes such a direction."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +48,13 @@ class LocalFit:
 
 
 def fit_local(
-    matrix: Floats, vectors: Floats, *, radius: float, intercept: bool, ridge: float = 0.0
+    matrix: Floats,
+    vectors: Floats,
+    *,
+    radius: float,
+    intercept: bool,
+    ridge: float = 0.0,
+    flat: float = EXACT,
 ) -> LocalFit:
     """Solve for the local linear model.
 
@@ -63,16 +70,18 @@ def fit_local(
         Whether the last coordinate is an intercept, which the ball does not bound.
     ridge : float
         Added to the diagonal of A (not to the intercept's): about the noise there is on A.
+    flat : float
+        Relative curvature up to which a direction is left out.
     """
     if not intercept:
-        phi, inverse = _in_ball(matrix, vectors, radius, ridge)
+        phi, inverse = _in_ball(matrix, vectors, radius, ridge, flat)
         return LocalFit(phi, np.zeros(vectors.shape[1]), inverse)
     # Noise may leave no mass: then nothing is known of the offset, and it stays small.
     least = max(_LEAST_MASS * float(np.abs(np.diag(matrix)).max()), 1e-12)
     cross, mass = matrix[:-1, -1], max(float(matrix[-1, -1]), least)
     reduced = matrix[:-1, :-1] - np.outer(cross, cross) / mass
     moved = vectors[:-1] - np.outer(cross, vectors[-1]) / mass
-    phi, inverse = _in_ball(reduced, moved, radius, ridge)
+    phi, inverse = _in_ball(reduced, moved, radius, ridge, flat)
     lever = cross / mass
     moves = np.empty((vectors.shape[1], len(matrix), len(matrix)))
     for k, own in enumerate(inverse):
@@ -82,10 +91,12 @@ def fit_local(
     return LocalFit(phi, (vectors[-1] - cross @ phi) / mass, moves)
 
 
-def _in_ball(matrix: Floats, vectors: Floats, radius: float, ridge: float) -> tuple[Floats, Floats]:
+def _in_ball(
+    matrix: Floats, vectors: Floats, radius: float, ridge: float, flat: float
+) -> tuple[Floats, Floats]:
     values, axes = np.linalg.eigh(matrix)
     steepest = max(float(values[-1]), 1e-300)
-    clear = values > max(_LEAST_CURVATURE * steepest, 1e-300)
+    clear = values > max(flat * steepest, 1e-300)
     turned = np.where(clear[:, None], axes.T @ vectors, 0.0)
     curves = np.where(clear, values, steepest) + ridge
     outputs = vectors.shape[1]

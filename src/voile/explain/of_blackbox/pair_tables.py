@@ -80,19 +80,23 @@ def estimate_margins(
     second_maps: Maps,
     second: Floats,
     second_error: float,
+    unseen: list[NDArray[np.bool_]],
 ) -> Margins:
     """Combine two releases of counts by inverse variance.
 
     The first is of all cells, the second of the bins that ``second_maps`` says, which may be cells.
+    Unseen cells count as empty.
     """
     counts, variances, cells, cell_variances = [], [], [], []
     parts = np.split(second, np.cumsum(bins_of(second_maps))[:-1])
     f, c = fine_error**2, second_error**2
     for j, (first, own) in enumerate(zip(fine, bins.maps, strict=True)):
         size = int(bins.sizes[j])
+        first = np.where(unseen[j], 0.0, first)
         if len(parts[j]) == len(first):
             # Cells were counted twice.
-            mixed = (first * c + parts[j] * f) / (f + c) if f + c > 0 else first
+            again = np.where(unseen[j], 0.0, parts[j])
+            mixed = (first * c + again * f) / (f + c) if f + c > 0 else first
             each = f * c / (f + c) if f + c > 0 else 0.0
             sums = np.asarray(np.bincount(own, mixed, minlength=size), dtype=np.float64)
             v = np.bincount(own, minlength=size) * each

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.explain.of_blackbox.answer import Answer
-from voile.explain.of_blackbox.local_fit import LocalFit, fit_local
+from voile.explain.of_blackbox.local_fit import SINGLE, LocalFit, fit_local
 from voile.explain.of_blackbox.points import ONE
 from voile.explain.of_blackbox.settings import Settings
 
@@ -76,6 +76,7 @@ class Population:
             radius=settings.radius,
             intercept=settings.intercept,
             ridge=settings.ridge,
+            flat=SINGLE,
         )
         scores = (points @ fit.phi.astype(np.float32)).astype(np.float64)
         scores += fit.offset - z @ fit.phi

@@ -18,11 +18,11 @@ READING = ("release", "interactive", "adaptive", "enhanced")
 
 
 def usual_radius(schema: Schema) -> float:
-    """2/3 of the root of the number of columns, at most 5.
+    """2/3 of the root of the number of columns, but within 2.5 and 5.
 
     Points are divided by that root, so a local model needs coefficients that grow with it.
     """
-    return min(2.0 / 3.0 * math.sqrt(max(len(schema), 1)), 5.0)
+    return min(max(2.0 / 3.0 * math.sqrt(len(schema)), 2.5), 5.0)
 
 
 @dataclass(frozen=True, eq=False)

@@ -28,6 +28,7 @@ from voile.explain.of_blackbox.bins import (
     choose_bins,
     count_rows,
     even_out,
+    find_unseen,
     split_in_two,
 )
 from voile.explain.of_blackbox.cells import CellKeeper, Cells, cells_of
@@ -146,13 +147,20 @@ class PaidSummary:
     @cached_property
     def counts(self) -> list[Floats]:
         """Estimated rows in each cell of each column, without negative ones."""
-        error = self.errors[_CELL_LOOK]
-        return believe(self.cells, self._noised_cells, self.rows, error, self.never_missing)
+        return believe(self._noised_cells, self.unseen, self.rows)
+
+    @cached_property
+    def unseen(self) -> list[NDArray[np.bool_]]:
+        """Cells for missing and unlisted values that are believed to be empty."""
+        return find_unseen(
+            self.cells, self._noised_cells, self.errors[_CELL_LOOK], self.never_missing
+        )
 
     @cached_property
     def bins(self) -> Bins:
         """Bins of every column."""
-        return choose_bins(self.cells, self.counts, self.rows, self.errors[_CELL_LOOK])
+        error = self.errors[_CELL_LOOK]
+        return choose_bins(self.cells, self.counts, self.unseen, self.rows, error)
 
     @cached_property
     def halves(self) -> Maps:
@@ -177,6 +185,7 @@ class PaidSummary:
             self.second_maps,
             self.released[_BIN_LOOK],
             self.errors[_BIN_LOOK],
+            self.unseen,
         )
 
     @cached_property
@@ -185,7 +194,7 @@ class PaidSummary:
         if self.wide or len(self.schema) < 2:
             return self.counts
         margins = self._margins
-        return even_out(self.bins, margins.cells, margins.cell_variances, self.counts)
+        return even_out(self.bins, margins.cells, margins.cell_variances, self.unseen)
 
     @cached_property
     def _first_tables(self) -> PairTables:
