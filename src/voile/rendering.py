@@ -20,6 +20,7 @@ _DRAWN_BY = {
     "LocalExplanation": "voile.report.local_page",
     "PrototypeDecisions": "voile.report.decision_page",
     "PrototypeExplanation": "voile.report.prototype_page",
+    "Quality": "voile.report.quality_page",
     "Summary": "voile.report.summary_page",
 }
 _FRAMED_BY, _PRINTED_BY = "voile.report.page", "voile.report.terminal"

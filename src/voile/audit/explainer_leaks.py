@@ -152,7 +152,7 @@ def lowest_epsilon(
     Examples
     --------
     >>> round(lowest_epsilon(0, 1000, 1000), 2)
-    5.23
+    5.11
     >>> lowest_epsilon(500, 510, 1000)
     0.0
     """
@@ -161,7 +161,8 @@ def lowest_epsilon(
         raise SettingError("There must be at least one run, and no more alarms than runs.")
     if not (0.0 < confidence < 1.0 and 0.0 <= delta <= 1.0):
         raise SettingError("A confidence lies between 0 and 1, and so does delta.")
-    # One row may also make alarms rarer: the better of both attackers, with half the risk each.
+    # One row may also make alarms rarer: the better of two attackers, each with half the risk, and
+    # half of that for either end.
     low, high = min(counts), max(counts)
     risk = (1.0 - confidence) / 4.0
     most = 1.0 if low == runs else float(beta_distribution.ppf(1.0 - risk, low + 1, runs - low))

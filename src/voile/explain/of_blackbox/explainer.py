@@ -359,7 +359,7 @@ class PrivateExplainer:
             How many of the public rows are asked about, or rows to ask about. Where questions cost
             something, so does this.
         """
-        return ask_for_quality(self._questions, self._answerer, self._settings, public, asked)
+        return self._measure(public, asked, None)
 
     def quality_by(
         self, group: str | Sequence[Any], public: object, *, asked: int = 400
@@ -373,6 +373,15 @@ class PrivateExplainer:
         public : table of shape (rows, columns)
         asked : int
         """
+        return self._measure(public, asked, group)
+
+    def _measure(self, public: object, asked: object, group: str | Sequence[Any] | None) -> Quality:
         return ask_for_quality(
-            self._questions, self._answerer, self._settings, public, asked, group
+            self._questions,
+            self._answerer,
+            self._settings,
+            lambda: self.receipt_,
+            public,
+            asked,
+            group,
         )

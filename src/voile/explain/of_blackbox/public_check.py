@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,12 +14,14 @@ from voile.explain.of_blackbox.quality import Quality, measure_quality
 from voile.explain.of_blackbox.questions import Asked, Questions
 from voile.explain.of_blackbox.settings import Settings
 from voile.models.setting_checks import is_count
+from voile.privacy.receipt import Receipt
 
 
 def ask_for_quality(
     questions: Questions,
     answerer: Answerer,
     settings: Settings,
+    receipt: Callable[[], Receipt],
     public: object,
     asked: Any,
     group: str | Sequence[Any] | None = None,
@@ -31,6 +33,8 @@ def ask_for_quality(
     questions : Questions
     answerer : Answerer
     settings : Settings
+    receipt : callable
+        Gives the explainer's, once all is asked.
     public : table of shape (rows, columns)
     asked : int, or table
         How many of the public rows are asked about, or rows to ask about (without groups).
@@ -53,7 +57,7 @@ def ask_for_quality(
     labels = questions.ask(rows.columns, rows.rows)
     answers = answerer.answer(points, lambda done: None)
     by = "" if group is None else group if isinstance(group, str) else "group"
-    return measure_quality(answers, rows.points / ONE, labels, settings, groups, by)
+    return measure_quality(answers, rows.points / ONE, labels, settings, receipt(), groups, by)
 
 
 def _groups(questions: Questions, rows: Asked, group: str | Sequence[Any]) -> list[str]:

@@ -12,6 +12,7 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,8 @@ from voile.explain.of_blackbox.answer import Answer
 from voile.explain.of_blackbox.local_fit import fit_local
 from voile.explain.of_blackbox.points import ONE
 from voile.explain.of_blackbox.settings import Settings
+from voile.privacy.receipt import Receipt
+from voile.rendering import draw_inline, write_page
 
 Floats = NDArray[np.float64]
 
@@ -70,6 +73,8 @@ class Quality:
         In the order of their names; empty if no groups were asked for.
     public_rows : int
         Rows that stood in for the private table.
+    receipt : Receipt
+        Of the explainer.
     by : str
         What groups were made by.
     """
@@ -77,6 +82,7 @@ class Quality:
     overall: GroupQuality
     groups: tuple[GroupQuality, ...]
     public_rows: int
+    receipt: Receipt
     by: str = ""
 
     @property
@@ -91,6 +97,7 @@ class Quality:
             "public_rows": self.public_rows,
             "overall": asdict(self.overall),
             "groups": [asdict(one) for one in self.groups],
+            "receipt": self.receipt.to_dict(),
         }
 
     def to_json(self, *, indent: int | None = 2) -> str:
@@ -104,6 +111,13 @@ class Quality:
         except ImportError:
             raise MissingExtra("pandas", "demo") from None
         return pd.DataFrame.from_records([asdict(one) for one in (*self.groups, self.overall)])
+
+    def to_html(self, path: str | Path) -> Path:
+        """Write one self-contained page, and return its path."""
+        return write_page(self, path)
+
+    def _repr_html_(self) -> str:
+        return draw_inline(self)
 
     def __str__(self) -> str:
         lines = [*self.groups, self.overall]
@@ -137,6 +151,7 @@ def measure_quality(
     points: Floats,
     labels: Floats,
     settings: Settings,
+    receipt: Receipt,
     groups: Sequence[str] | None = None,
     by: str = "",
 ) -> Quality:
@@ -151,6 +166,7 @@ def measure_quality(
     labels : ndarray of shape (rows, outputs)
         What the black box says of them.
     settings : Settings
+    receipt : Receipt
     groups : sequence of str, optional
         Of the asked rows.
     by : str
@@ -165,6 +181,7 @@ def measure_quality(
             for name in names
         ),
         public_rows=len(points),
+        receipt=receipt,
         by=by,
     )
 
