@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from voile.errors import SchemaError
 from voile.privacy.queries import Block
 from voile.schema import Category, Number, Schema
 
@@ -25,6 +26,9 @@ CELLS = "summary cells"
 
 _FINE = 128
 """Most cells of a number."""
+
+_MOST_LEVELS = 60_000
+"""Most levels of a category: cells are kept in two bytes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,6 +106,11 @@ def cells_of(schema: Schema, whole: frozenset[str]) -> tuple[Cells, ...]:
     result = []
     for name, column in schema.items():
         if isinstance(column, Category):
+            if len(column.levels or ()) > _MOST_LEVELS:
+                raise SchemaError(
+                    f"Column {name!r} has more than {_MOST_LEVELS:,} levels, which is too many to "
+                    "summarise: group them."
+                )
             empty = np.zeros(0)
             result.append(Cells(name, empty, empty, False, len(column.levels or ())))
         else:

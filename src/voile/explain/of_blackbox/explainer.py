@@ -20,7 +20,7 @@ from voile.explain.of_blackbox.crossover import choose_strategy
 from voile.explain.of_blackbox.descent import DescentAnswerer, costs_of
 from voile.explain.of_blackbox.given_rows import read_rows
 from voile.explain.of_blackbox.identity import check_model, check_settings
-from voile.explain.of_blackbox.opening import ask_about_rows, open_table
+from voile.explain.of_blackbox.opening import ask_about_rows, open_table, reopen_table
 from voile.explain.of_blackbox.points import ONE
 from voile.explain.of_blackbox.population import Population
 from voile.explain.of_blackbox.public_check import ask_for_quality
@@ -69,7 +69,8 @@ class PrivateExplainer:
     strategy : {"summary", "release", "interactive", "adaptive", "enhanced", "offline", "auto"}
         "release" buys a noised pair (A, b) per question, best for few questions at a large epsilon.
         "interactive", "adaptive" and "enhanced" are the published algorithms (Patel, Shokri & Zick
-        2022), made sound. "offline" never reads rows. "auto" chooses by `queries`, the public row
+        2022), made sound. "offline" answers from stored answers of an earlier explainer of the
+        same name and never reads rows. "auto" chooses by `queries`, the public row
         count and epsilon. When the budget is gone, answers come from earlier ones ("offline").
     queries : int
         Into how many questions at full price the budget is divided, where each costs something.
@@ -224,7 +225,10 @@ class PrivateExplainer:
 
     def _open_rows(self) -> None:
         settings, purse = self._settings, self._purse
-        opened = open_table(purse.table, self._budget, purse, self._book)
+        if settings.strategy == "offline":
+            opened = reopen_table(purse.table, purse, self._book)
+        else:
+            opened = open_table(purse.table, self._budget, purse, self._book)
         purse.table = opened.table
         self._questions = questions = replace(self._questions, schema=opened.table.schema)
         check_model(self._book, questions, settings.random_state)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from voile.errors import LedgerMismatch
+from voile.errors import LedgerMismatch, SettingError
 from voile.explain.of_blackbox.questions import Questions
 from voile.explain.of_blackbox.settings import Settings
 from voile.privacy.budget import Budget
@@ -37,6 +37,14 @@ def check_settings(
             "parts": settings.parts,
             "faithful": settings.faithful,
         }
+    if settings.strategy == "offline":
+        # It answers from what another strategy has answered.
+        if not book.find([_MODEL]):
+            raise SettingError(
+                f"Nothing was answered as {name!r} in this ledger, so there is nothing to answer "
+                "from: strategy='offline' needs the name and ledger of an earlier explainer."
+            )
+        offered = {key: offered[key] for key in ("schema", "weight", "radius", "intercept")}
     stored = book.facts(offered)
     wrong = [key for key in offered if stored.get(key) != offered[key]]
     if wrong:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.errors import SettingError, VoileError
+from voile.errors import BudgetExceeded, SettingError, VoileError
 from voile.explain.of_blackbox.black_box import BlackBox
 from voile.explain.of_blackbox.given_rows import GivenRows
 from voile.explain.of_blackbox.points import ANSWERS, ONE, PointSpace
@@ -72,7 +72,13 @@ def plan_opening(schema: Schema, budget: Budget, purse: Purse) -> Plan:
 
 
 def open_table(table: PrivateTable, budget: Budget, purse: Purse, book: AnswerBook) -> Opening:
-    """Look at what must be known first, or find it stored."""
+    """Look at what must be known first, or find it stored.
+
+    Raises
+    ------
+    BudgetExceeded
+        If the budget does not suffice for that; nothing was spent.
+    """
     plan = plan_opening(table.schema, budget, purse)
     rest = plan[_REST]
     left = rest.noise_multiplier**-2 if isinstance(rest, Gaussian) else np.inf
@@ -84,9 +90,9 @@ def open_table(table: PrivateTable, budget: Budget, purse: Purse, book: AnswerBo
     if stored is None:
         with purse.admit(first) as payment:
             if payment is None:
-                raise SettingError(
+                raise BudgetExceeded(
                     "The budget does not suffice to begin: the ledger, or the explainer's own "
-                    "allowance, is used up. Nothing was spent."
+                    "allowance, is used up. Nothing was spent. Ask for less."
                 )
             grant = payment.charge(first)
             table = complete(table, grant)
@@ -100,6 +106,23 @@ def open_table(table: PrivateTable, budget: Budget, purse: Purse, book: AnswerBo
             "noise": str(purse.noise),
         }
         stored = book.store({_KEY: facts})[_KEY]
+    return _stored(table, purse, stored, left)
+
+
+def reopen_table(table: PrivateTable, purse: Purse, book: AnswerBook) -> Opening:
+    """What an explainer of this name has looked at before; never looks itself."""
+    stored = book.find([_KEY]).get(_KEY)
+    if stored is not None:
+        return _stored(table, purse, stored, 0.0)
+    if not table.schema.known:
+        raise SettingError(
+            "strategy='offline' looks at no rows, and nothing is stored of what the schema lacks: "
+            "give a complete schema."
+        )
+    return Opening(table, float(table.schema.rows or 1), 0.0)
+
+
+def _stored(table: PrivateTable, purse: Purse, stored: dict[str, Any], left: float) -> Opening:
     purse.fixed_noise |= stored["noise"] == str(NoiseSource.FIXED)
     schema = Schema.from_dict(stored["schema"])
     return Opening(table.with_schema(schema), float(stored["rows"]), left)

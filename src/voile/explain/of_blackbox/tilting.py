@@ -126,8 +126,10 @@ def tilt_rows(
     )
     weights = _tempered(moments.scores(found.x * moments.scale))
     noise = np.sqrt(moments.variance)
-    tilts = np.empty((len(weights), _DRAWS if noise.max(initial=0.0) > 1e-9 else 0))
-    for k in range(tilts.shape[1]):
+    if noise.max(initial=0.0) < 1e-9:
+        return Tilted(weights, np.zeros((len(weights), 1)))  # there was none
+    tilts = np.empty((len(weights), _DRAWS))
+    for k in range(_DRAWS):
         moved = chance.standard_normal(len(noise)) * noise * moments.scale
         scores = moments.scores(found.hess_inv.matvec(moved) * moments.scale)
         tilts[:, k] = scores - weights @ scores
