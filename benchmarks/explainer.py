@@ -5,7 +5,7 @@ Run ``python benchmarks/explainer.py [options]``; without options, everything (a
     --sets a,b           of adult, diabetes130, imdb and fer
     --only a,b           of loss, crossover, budget, useful, models, speed and groups
     --eps .1,1           total epsilons of `loss` and `crossover` (the latter has 10 beside them)
-    --settings a,b       of paper (unit ball, no intercept) and default (radius 5, intercept)
+    --settings a,b       of paper (unit ball, no intercept) and default (its own radius, intercept)
     --strategies a,b     of summary, release, interactive, adaptive and enhanced, for `loss`
     --queries N          questions that the budget is divided into (default 4,500; imdb 1,000)
     --asked N            rows that are explained (default 100), out of those questions

@@ -22,7 +22,7 @@ from voile.explain.of_blackbox.given_rows import read_rows
 from voile.explain.of_blackbox.local_fit import fit_local
 from voile.explain.of_blackbox.points import ONE
 from voile.explain.of_blackbox.questions import Questions
-from voile.explain.of_blackbox.settings import Settings
+from voile.explain.of_blackbox.settings import Settings, usual_radius
 from voile.explain.of_blackbox.weights import read_weight
 from voile.privacy.filter import SLACK
 from voile.privacy.gaussian_dp import epsilon_of, mu_of
@@ -36,24 +36,29 @@ RIDGE = next(one.default for one in fields(Settings) if one.name == "ridge")
 
 @dataclass(frozen=True)
 class Setting:
-    """Of the local models; `width` is that of a Gaussian weight (none: the stable weight)."""
+    """Of the local models; `width` is that of a Gaussian weight (none: the stable weight).
+
+    Without a radius it is the library's own for the schema.
+    """
 
     name: str
-    radius: float
+    radius: float | None
     intercept: bool
     width: float | None = None
 
     def options(self) -> dict[str, Any]:
         """For the constructor and `with_model`."""
-        found: dict[str, Any] = {"radius": self.radius, "intercept": self.intercept}
+        found: dict[str, Any] = {"intercept": self.intercept}
+        if self.radius is not None:
+            found["radius"] = self.radius
         if self.width is not None:
             found |= {"weight": "gaussian", "width": self.width}
         return found
 
 
 PAPER = Setting("paper", 1.0, False)
-DEFAULT = Setting("default", 5.0, True)
-NARROW = Setting("narrow", 5.0, True, 0.25)
+DEFAULT = Setting("default", None, True)
+NARROW = Setting("narrow", None, True, 0.25)
 SETTINGS = {one.name: one for one in (PAPER, DEFAULT)}
 
 
@@ -166,7 +171,7 @@ class Reference:
         fit = fit_local(
             matrix,
             vector[:, None],
-            radius=setting.radius,
+            radius=usual_radius(self.task.schema) if setting.radius is None else setting.radius,
             intercept=setting.intercept,
             ridge=RIDGE,
         )

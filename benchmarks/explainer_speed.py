@@ -70,7 +70,7 @@ def table(rows: int, columns: int) -> tuple[Floats, Schema]:
     X = common @ chance.normal(size=(4, columns)) / 6
     X += chance.normal(size=(rows, columns)) / 6
     np.clip(X, -1.0, 1.0, out=X)
-    return X, Schema({f"x{j:02}": Number(-1, 1) for j in range(columns)})
+    return X, Schema({f"x{j}": Number(-1, 1) for j in range(columns)})
 
 
 class Ridge:

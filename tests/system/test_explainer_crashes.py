@@ -82,6 +82,9 @@ def plain(answer):
     return {name: data[name] for name in data if name not in ("answered", "computed")}
 
 
+SCORES = np.zeros((1, 1))
+
+
 def nothing(_done):
     """Nobody watches the progress."""
 
@@ -97,7 +100,7 @@ def kill_askers(folder: str, seed: int) -> dict:
         # What is loaded and compiled here, the children need not.
         warm, _, _ = explainer(Ledger(BUDGET), strategy)
         for _ in range(3):
-            warm.answer(random_point(chosen), nothing)
+            warm.answer(random_point(chosen), SCORES, nothing)
     for kill in range(KILLS):
         strategy = ("adaptive", "release")[kill // KILLS_PER_FILE % 2]
         path = Path(folder) / f"l{kill // KILLS_PER_FILE}.db"
@@ -111,7 +114,7 @@ def kill_askers(folder: str, seed: int) -> dict:
             write("ready")
             while True:
                 point = random_point(asks)
-                (answer,) = answers.answer(point, nothing)
+                (answer,) = answers.answer(point, SCORES, nothing)
                 write(json.dumps([point[0].tolist(), plain(answer)]))
 
         child, out = start_child(ask)
@@ -139,7 +142,7 @@ def check(path: Path, strategy: str, said: dict[str, dict], everything: bool) ->
         kept = stored.get("answer:" + key, {})
         wrong["other values"] += any(kept.get(name) != answer[name] for name in answer)
         point = np.array([answer["point"]], dtype=np.int32)
-        (again,) = answers.answer(point, nothing)
+        (again,) = answers.answer(point, SCORES, nothing)
         wrong["other answer"] += plain(again) != answer
     wrong["paid again"] += len(ledger.history()) != len(history)
     # Each computed answer has a charge of its own, for the very steps that it took.
@@ -190,16 +193,16 @@ def test_an_answer_that_could_not_be_stored_is_not_given(tmp_path, monkeypatch):
         with monkeypatch.context() as patch:
             patch.setattr(book, "store", broken)
             with pytest.raises(LedgerUnavailable):
-                answers.answer(point, nothing)
+                answers.answer(point, SCORES, nothing)
         assert answers.history == ()
         paid, used = ledger.history()[-1].total.loss, book.used()
         assert used > 0
         # Asked again it is paid again: what nobody saw cannot be given for nothing.
-        (answer,) = answers.answer(point, nothing)
+        (answer,) = answers.answer(point, SCORES, nothing)
         assert ledger.history()[-1].total.loss > 1.5 * paid
         assert book.used() > 1.5 * used
         (again,) = explainer(Ledger(tmp_path / f"{strategy}.db"), strategy)[0].answer(
-            point, nothing
+            point, SCORES, nothing
         )
         assert plain(again) == plain(answer)
 
@@ -209,11 +212,11 @@ def test_a_used_up_allowance_answers_from_what_was_said_and_charges_nothing(tmp_
         ledger = Ledger(tmp_path / f"{strategy}.db", BUDGET)
         answers, book, purse = explainer(ledger, strategy)
         chosen = random.Random(2)
-        (first,) = answers.answer(random_point(chosen), nothing)
+        (first,) = answers.answer(random_point(chosen), SCORES, nothing)
         assert first.answered == strategy
         assert book.set_aside(purse.limit - book.used(), purse.limit)
         lines = len(ledger.history())
-        later = [answers.answer(random_point(chosen), nothing)[0] for _ in range(5)]
+        later = [answers.answer(random_point(chosen), SCORES, nothing)[0] for _ in range(5)]
         assert {one.answered for one in later} <= {"offline", "reused", "stored"}
         assert not any(one.computed for one in later)
         assert len(ledger.history()) == lines
@@ -234,11 +237,11 @@ def test_two_explainers_that_answer_at_once_give_the_same_answer(tmp_path):
 
         def answer(self, points, history):
             found = self.reader.answer(points, history)
-            between.extend(second.answer(points, nothing))
+            between.extend(second.answer(points, SCORES, nothing))
             return found
 
     first._reader = Interrupted(first._reader)
-    (given,) = first.answer(point, nothing)
+    (given,) = first.answer(point, SCORES, nothing)
     assert plain(given) == plain(between[0])
     charges = [e for e in Ledger(tmp_path / "l.db").history() if e.kind is EntryKind.CHARGE]
     assert len(charges) == 2

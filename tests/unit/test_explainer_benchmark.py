@@ -41,6 +41,11 @@ def reference():
     return Reference(task, model, task.ask(6))
 
 
+@pytest.fixture(autouse=True)
+def few_summaries(monkeypatch):
+    monkeypatch.setattr(explainer_loss, "MORE_SUMMARIES", 1)
+
+
 def loss_cell(strategy, loss, **facts):
     some = Estimate(loss, 0.0)
     cell = LossCell(

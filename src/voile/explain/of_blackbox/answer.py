@@ -44,6 +44,8 @@ class Answer:
         Gradient steps taken.
     computed : bool
         Whether it was computed from the rows, and not copied or derived from other answers.
+    score : ndarray of shape (outputs,), or None
+        What the black box says of the asked row itself.
     """
 
     point: NDArray[np.int32]
@@ -58,6 +60,7 @@ class Answer:
     answered: str
     steps: int = 0
     computed: bool = True
+    score: Floats | None = None
 
     def copied(self, answered: str) -> Answer:
         """The same answer, given again."""
@@ -75,6 +78,7 @@ class Answer:
             "answered": self.answered,
             "steps": self.steps,
             "computed": self.computed,
+            "score": None if self.score is None else thaw(self.score),
         }
 
     @classmethod
@@ -83,6 +87,7 @@ class Answer:
         point = np.array(data["point"], dtype=np.int32)
         outputs = len(data["offset"])
         shape = (len(point), outputs)
+        score = data.get("score")
         return cls(
             point=point,
             phi=freeze(data["phi"], shape, "coefficients"),
@@ -93,6 +98,7 @@ class Answer:
             answered=str(data["answered"]),
             steps=int(data["steps"]),
             computed=bool(data["computed"]),
+            score=None if score is None else freeze(score, (outputs,), "score"),
         )
 
 

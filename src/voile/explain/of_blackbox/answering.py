@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -16,6 +17,7 @@ from voile.explain.of_blackbox.settings import Settings
 from voile.privacy.ledger.answers import AnswerBook
 from voile.privacy.noise import NoiseSource
 
+Floats = NDArray[np.float64]
 Points = NDArray[np.int32]
 Progress = Callable[[int], None]
 
@@ -26,8 +28,11 @@ _REMEMBERED = 10_000
 class Answerer(Protocol):
     """Answers every question, in order."""
 
-    def answer(self, points: Points, progress: Progress) -> list[Answer]:
-        """Answers of shape (points,); never an error for want of budget."""
+    def answer(self, points: Points, scores: Floats, progress: Progress) -> list[Answer]:
+        """Answer questions about rows of which the black box says ``scores``, (points, outputs).
+
+        Never an error for want of budget.
+        """
 
 
 class RowReader(Protocol):
@@ -44,7 +49,7 @@ class FromPopulation:
         self._population, self._settings = population, settings
         self._known: dict[bytes, Answer] = {}
 
-    def answer(self, points: Points, progress: Progress) -> list[Answer]:
+    def answer(self, points: Points, scores: Floats, progress: Progress) -> list[Answer]:
         """Answer all."""
         result = []
         for done, point in enumerate(points, 1):
@@ -92,17 +97,19 @@ class FromRows:
         """Every answer so far, oldest first."""
         return tuple(self._history)
 
-    def answer(self, points: Points, progress: Progress) -> list[Answer]:
+    def answer(self, points: Points, scores: Floats, progress: Progress) -> list[Answer]:
         """Answer all: what was answered before is given again, free."""
         keys = [_ANSWER + key_of(point) for point in points]
         given = {
             key: self._read(one).copied("stored") for key, one in self._book.find(keys).items()
         }
         asked = dict(zip(keys, points, strict=True))
+        said = dict(zip(keys, scores, strict=True))
         new = [key for key in asked if key not in given]
         for start in range(0, len(new), self._together):
             some = new[start : start + self._together]
-            answers = self._new(np.array([asked[key] for key in some]))
+            found = self._new(np.array([asked[key] for key in some]))
+            answers = [replace(one, score=said[key]) for key, one in zip(some, found, strict=True)]
             noise = str(self._purse.noise)
             stored = self._book.store(
                 {

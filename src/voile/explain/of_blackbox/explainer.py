@@ -266,10 +266,11 @@ class PrivateExplainer:
             question has the same answer, at no further cost.
         """
         asked = self._questions.read(Z)
+        scores = self._questions.ask(asked.columns, asked.rows)
         with progress_bar("explaining", asked.rows) as progress:
-            answers = self._answerer.answer(asked.points, progress)
+            answers = self._answerer.answer(asked.points, scores, progress)
         return self._questions.tell(
-            Z, asked, answers, self._settings, self.receipt_, self._cost(answers)
+            Z, asked, scores, answers, self._settings, self.receipt_, self._cost(answers)
         )
 
     def _cost(self, answers: list[Answer]) -> str:

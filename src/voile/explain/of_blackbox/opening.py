@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.errors import BudgetExceeded, SettingError, VoileError
+from voile.errors import BudgetExceeded, SettingError
 from voile.explain.of_blackbox.black_box import BlackBox
 from voile.explain.of_blackbox.given_rows import GivenRows
 from voile.explain.of_blackbox.points import ANSWERS, ONE, PointSpace
@@ -155,8 +155,8 @@ def _answers(
     """Answers in whole numbers of 2^-18, shape (rows, outputs)."""
     try:
         found = black_box.ask(given.rebuild(columns, rows, schema), rows)
-    except VoileError:
-        # Whether and where it fails is private: row by row, so that no row harms another.
+    except (Exception, SystemExit):
+        # Whether, where and how it fails is private: row by row, so that no row harms another.
         if rows <= 1:
             return np.zeros((rows, len(black_box.outputs)), dtype=np.int32)
         halves = (slice(0, rows // 2), slice(rows // 2, rows))

@@ -45,17 +45,18 @@ def ask_for_quality(
     groups = None if group is None else _groups(questions, rows, group)
     if rows.rows < 2:
         raise DataError("Quality is measured on at least two public rows.")
+    labels = questions.ask(rows.columns, rows.rows)
     if is_count(asked, 1):
         chance = np.random.default_rng(settings.random_state)
         chosen = np.sort(chance.choice(rows.rows, min(int(asked), rows.rows), replace=False))
-        points = rows.points[chosen]
+        points, scores = rows.points[chosen], labels[chosen]
         groups = None if groups is None else [groups[i] for i in chosen]
     elif groups is None:
-        points = questions.read(asked).points
+        own = questions.read(asked)
+        points, scores = own.points, questions.ask(own.columns, own.rows)
     else:
         raise DataError("With groups, 'asked' says how many of the public rows are asked about.")
-    labels = questions.ask(rows.columns, rows.rows)
-    answers = answerer.answer(points, lambda done: None)
+    answers = answerer.answer(points, scores, lambda done: None)
     by = "" if group is None else group if isinstance(group, str) else "group"
     return measure_quality(answers, rows.points / ONE, labels, settings, receipt(), groups, by)
 

@@ -15,6 +15,7 @@ from voile.explain.of_blackbox.black_box import BlackBox
 from voile.explain.of_blackbox.given_rows import GivenRows
 from voile.explain.of_blackbox.points import PointSpace
 from voile.explain.of_blackbox.settings import Settings
+from voile.explain.of_blackbox.word_table import texts_in
 from voile.explain.of_model.given_values import explain_features
 from voile.privacy.receipt import Receipt
 from voile.schema import Category, Schema
@@ -103,6 +104,7 @@ class Questions:
         self,
         Z: object,
         asked: Asked,
+        scores: Floats,
         answers: list[Answer],
         settings: Settings,
         receipt: Receipt,
@@ -132,7 +134,7 @@ class Questions:
             scales=space.scales,
             intercepts=gather("offset", k),
             intercept_errors=gather("offset_errors", k),
-            scores=self.ask(asked.columns, rows),
+            scores=scores,
             agreement=gather("agreement", k),
             explained=gather("explained", k),
             effective=gather("effective"),
@@ -151,8 +153,7 @@ class Questions:
         """The asked rows as texts, if that is what they are."""
         if not self.given.vocabulary:
             return ()
-        texts = [Z] if isinstance(Z, str) else list(Z)
-        return tuple(texts) if all(isinstance(one, str) for one in texts) else ()
+        return tuple([Z] if isinstance(Z, str) else texts_in(Z) or ())
 
     def groups(self, name: str, asked: Asked) -> list[str]:
         """The group of each row by one column; numbers are cut at the middle of their range."""

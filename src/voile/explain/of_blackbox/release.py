@@ -1,4 +1,4 @@
-"""Explanations by one noised release of (A, b) per question, and what offline answers are made of.
+"""Explanations by one noised release of (A, b) per question, and offline ones of earlier questions.
 
 The whole pair costs no more than a single gradient step of the published algorithm, whatever the
 radius, and everything after it is post-processing: an exact solution instead of hundreds of noisy
@@ -140,17 +140,18 @@ def answer_of(
 
 
 class OfflineAnswerer:
-    """Algorithm 4: a local model of earlier answers, when the budget is gone. Costs nothing.
+    """Algorithm 4: a local model of earlier questions, when the budget is gone. Costs nothing.
 
-    Earlier questions stand for rows, labelled by their own local models.
+    Earlier questions stand for rows. The published labels are their local models' own; better, and
+    as free, is what the black box says of them: whoever asked had them already.
     """
 
     def __init__(self, settings: Settings, shape: tuple[int, int]) -> None:
         self._settings, self._shape = settings, shape
 
     def answer(self, points: NDArray[np.int32], history: Sequence[Answer]) -> list[Answer]:
-        """Answer all from what was answered before."""
-        known = [one for one in history if one.computed]
+        """Answer all from what was asked before."""
+        known = list(history)
         return [self._answer(point, known) for point in points]
 
     def _answer(self, point: NDArray[np.int32], known: list[Answer]) -> Answer:
@@ -163,12 +164,9 @@ class OfflineAnswerer:
             moved = there - point / ONE
             far = np.sqrt((moved**2).sum(axis=1))
             weights = settings.weight.at(far)
+            labels = np.array([one.offset if one.score is None else one.score for one in known])
             if settings.intercept:
-                labels = np.array([one.offset for one in known])
                 moved = np.column_stack([moved, np.ones(len(moved))])
-            else:
-                # The published label: the local model at its own place.
-                labels = np.array([z @ one.phi for z, one in zip(there, known, strict=True)])
             labels = np.clip(labels, -1.0, 1.0)
             matrix = 2.0 * (moved * weights[:, None]).T @ moved
             vector = 2.0 * (moved * weights[:, None]).T @ labels
