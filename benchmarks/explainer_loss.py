@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.optimize import nnls
 
 from ebm import note
 from explainer_data import Task, take
@@ -34,8 +35,6 @@ STRATEGIES = ("summary", "release", "interactive", "adaptive", "enhanced")
 SLOW = ("interactive", "adaptive", "enhanced")
 QUESTIONS = (1, 10, 100, 1_000, 4_500)
 MORE_SUMMARIES = 3
-NOISELESS = 0.2
-"""A loss above this part of that of phi = 0 is not in proportion to the noise any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,20 +286,25 @@ def meet(line: dict[int, float], level: float) -> float:
 
 
 def fit_constants(cells: Sequence[CrossCell], rows: int) -> Constants:
-    """The constants of the rule that fit what was measured."""
-    release, strengths, summary = [], [], []
-    for one in cells:
-        strength = (rows * mu_of(one.epsilon, DELTA)) ** 2
-        if one.strategy == "release" and 0 < one.loss.value < NOISELESS * one.zero:
-            release.append(math.log(one.loss.value * strength / one.queries))
-        if one.strategy == "summary":
-            strengths.append(1.0 / strength)
-            summary.append(one.loss.value)
-    # Relative errors count: losses span orders of magnitude.
-    design = np.column_stack([np.ones(len(summary)), strengths]) / np.array(summary)[:, None]
-    from scipy.optimize import nnls
+    """The constants of the rule that fit best where lines cross.
 
-    scale = np.abs(design).max(axis=0)
-    floor, noise = nnls(design / scale, np.ones(len(summary)))[0] / scale
-    middle = math.exp(float(np.median(release))) if release else math.nan
-    return Constants(cells[0].set, middle, float(noise), float(floor))
+    Losses stop growing in proportion to the noise as they come near that of phi = 0; so what counts
+    are the questions nearest to each crossing, relative errors alike.
+    """
+    strengths, places, release = [], [], []
+    for one in crossings(cells, rows):
+        if not 0 < one.release < math.inf:
+            continue
+        strength = (rows * mu_of(one.epsilon, DELTA)) ** 2
+        line = [c for c in cells if (c.epsilon, c.strategy) == (one.epsilon, "release")]
+        near = min(line, key=lambda c: abs(math.log(c.queries / one.release)))
+        strengths.append(strength)
+        places.append(one.release)
+        release.append(math.log(near.loss.value * strength / near.queries))
+    if not places:
+        return Constants(cells[0].set, math.nan, math.nan, math.nan)
+    design = np.column_stack([strengths, np.ones(len(places))]) / np.array(places)[:, None]
+    scale = design.max(axis=0)
+    floor, noise = nnls(design / scale, np.ones(len(places)))[0] / scale
+    each = math.exp(float(np.mean(release)))
+    return Constants(cells[0].set, each, float(noise * each), float(floor * each))

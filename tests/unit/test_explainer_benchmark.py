@@ -154,7 +154,7 @@ def test_constants_that_made_the_losses_are_found_again():
     rows, cells = 1_000, []
     for epsilon in (1.0, 10.0, 30.0):
         strength = (rows * mu_of(epsilon, DELTA)) ** 2
-        for n in (1, 10):
+        for n in (1, 10, 1_000):
             losses = {"summary": 2e-5 + 900 / strength, "release": 500 * n / strength}
             cells += [
                 CrossCell("made", epsilon, strategy, n, Estimate(loss, 0.0), 1e9)
@@ -165,6 +165,9 @@ def test_constants_that_made_the_losses_are_found_again():
     assert tuple(asdict(found).values())[1:] == pytest.approx(tuple(asdict(expected).values())[1:])
     crossed = explainer_loss.crossings(cells, rows)
     assert [one.epsilon for one in crossed] == [1.0, 10.0, 30.0]
+    assert [one.release for one in crossed] == pytest.approx(
+        [(2e-5 * (rows * mu_of(e, DELTA)) ** 2 + 900) / 500 for e in (1.0, 10.0, 30.0)]
+    )
     assert math.isnan(explainer_loss.fit_constants(cells[:1], rows).release)
 
 

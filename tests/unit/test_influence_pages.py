@@ -172,7 +172,7 @@ def test_a_page_has_all_numbers():
 def test_trust_is_told_by_words_and_not_by_colour_alone():
     page = influence_page.draw_page(
         census_influences(
-            1, agreement=[[0.95]], explained=[[0.5]], effective=[0.99], reach=[math.inf]
+            1, agreement=[[0.95]], explained=[[0.5]], effective=[0.0001], reach=[math.inf]
         )
     )
     text = text_of(page)

@@ -341,7 +341,7 @@ def test_values_read_otherwise_are_told():
         ((0.95, 0.8, 0.2, 0.3), [GOOD] * 4),
         ((0.9, 0.7, 0.5, 0.5), [GOOD] * 4),
         ((0.8, 0.5, 0.7, 0.9), [FAIR] * 4),
-        ((0.6, 0.1, 0.9, 1.4), [POOR] * 4),
+        ((0.6, 0.1, 0.9, 1.4), [POOR, POOR, FAIR, POOR]),
         ((0.6, -3.0, 0.0001, 1.4), [POOR] * 4),
         ((1.2, 1.3, 0.005, 0.0), [GOOD, GOOD, FAIR, GOOD]),
         ((None, math.nan, math.inf, None), [UNKNOWN] * 4),

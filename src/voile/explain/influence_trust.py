@@ -22,10 +22,10 @@ EXPLAINED = (0.7, 0.4)
 LOCAL = (0.01, 0.5)
 """Between these shares of the table an explanation is local, and not of very few rows."""
 
-BARELY_LOCAL = (0.002, 0.8)
-"""Between these it is still fair."""
+BARELY_LOCAL = (0.002, 1.0)
+"""Between these it is still fair: of the whole table it is wide, but may be right."""
 
-REACH = (0.5, 1.0)
+REACH = (0.5, 1.3)
 """Up to where rows are near, and up to where they are not far; the largest distance is 2."""
 
 
@@ -105,7 +105,10 @@ def _rests_text(effective: float) -> str:
     if not math.isfinite(effective) or LOCAL[0] <= effective <= LOCAL[1]:
         return "by weight: the part around the row"
     if effective > LOCAL[1]:
-        return "by weight: rather the whole table than what is around the row"
+        return (
+            "by weight: rather the whole table than what is around the row; a narrower weight "
+            "tells more of the row itself"
+        )
     return "by weight: few rows, so that noise counts the more"
 
 

@@ -7,6 +7,7 @@ about the private rows, inside the vault; what it says stays there.
 from __future__ import annotations
 
 import threading
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -143,7 +144,9 @@ def ask_about_rows(
     def work(block: Block) -> None:
         space.prepare(block)
         columns = {name: block[name] for name in schema}
-        with turn:
+        with turn, warnings.catch_warnings():
+            # What a model warns about may quote the rows.
+            warnings.simplefilter("ignore")
             block.kept[ANSWERS] = _answers(black_box, given, schema, columns, block.rows)
 
     keep(table, list(schema), work)

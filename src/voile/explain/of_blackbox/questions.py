@@ -153,7 +153,8 @@ class Questions:
         """The asked rows as texts, if that is what they are."""
         if not self.given.vocabulary:
             return ()
-        return tuple([Z] if isinstance(Z, str) else texts_in(Z) or ())
+        texts = [Z] if isinstance(Z, str) else texts_in(Z) or []
+        return tuple(texts) if all(isinstance(one, str) for one in texts) else ()
 
     def groups(self, name: str, asked: Asked) -> list[str]:
         """The group of each row by one column; numbers are cut at the middle of their range."""
