@@ -194,7 +194,7 @@ def losses(
                 if strategy == "summary":
                     one = open_explainer(task, model, strategy, epsilon, settings[0], seed=seed)
                     for setting in settings:
-                        other = one.explainer.with_model(None, **setting.options())
+                        other = one.explainer.with_model(None, **setting.options(task))
                         runs[setting].append(_turn(timed(other.explain, rows), one.seconds))
                     continue
                 for setting in settings:
@@ -234,7 +234,7 @@ def crossing_cells(
     """Loss against the number of questions; that of a summary is the same for all."""
     results = []
     for epsilon in epsilons:
-        for strategy in ("summary", "release", "interactive"):
+        for strategy in STRATEGIES:
             for queries in questions[:1] if strategy == "summary" else questions:
                 found = losses(reference, (setting,), (epsilon,), (strategy,), plan, queries)[0]
                 counts = questions if strategy == "summary" else (queries,)

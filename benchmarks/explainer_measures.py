@@ -46,11 +46,12 @@ class Setting:
     intercept: bool
     width: float | None = None
 
-    def options(self) -> dict[str, Any]:
-        """For the constructor and `with_model`."""
-        found: dict[str, Any] = {"intercept": self.intercept}
-        if self.radius is not None:
-            found["radius"] = self.radius
+    def radius_for(self, task: Task) -> float:
+        return usual_radius(task.schema) if self.radius is None else self.radius
+
+    def options(self, task: Task) -> dict[str, Any]:
+        """For the constructor and `with_model`, which would keep another setting's radius."""
+        found: dict[str, Any] = {"radius": self.radius_for(task), "intercept": self.intercept}
         if self.width is not None:
             found |= {"weight": "gaussian", "width": self.width}
         return found
@@ -171,7 +172,7 @@ class Reference:
         fit = fit_local(
             matrix,
             vector[:, None],
-            radius=usual_radius(self.task.schema) if setting.radius is None else setting.radius,
+            radius=setting.radius_for(self.task),
             intercept=setting.intercept,
             ridge=RIDGE,
         )
@@ -258,7 +259,7 @@ def open_explainer(
         strategy=strategy,  # type: ignore[arg-type]
         queries=queries or task.queries,
         random_state=seed,
-        **setting.options(),
+        **setting.options(task),
     )
     return Opened(explainer, time.perf_counter() - start)
 

@@ -201,7 +201,7 @@ def peer_cells(
     for setting in SETTINGS.values():
         private = []
         for one in first:
-            found = one.with_model(None, **setting.options()).explain(rows).coefficients[..., 0]
+            found = one.with_model(None, **setting.options(task)).explain(rows).coefficients[..., 0]
             private.append([shared(told(found[k], k), theirs[k]) for k in range(len(theirs))])
         d = reference.features
         exact = [
@@ -346,7 +346,7 @@ def groups(
     for setting in settings:
         for column in columns:
             found = [
-                one.with_model(None, **setting.options()).quality_by(
+                one.with_model(None, **setting.options(task)).quality_by(
                     column, task.others, asked=asked
                 )
                 for one in made

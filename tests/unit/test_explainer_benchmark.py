@@ -70,6 +70,18 @@ def test_losses_are_those_of_the_library(reference, setting):
     assert (found.loss > -1e-9).all()
 
 
+def test_settings_of_a_shared_summary_are_each_their_own(reference):
+    task = reference.task
+    plan = Plan(3, 3, 1)
+    both = explainer_loss.losses(reference, (PAPER, DEFAULT), (50.0,), ("summary",), plan)
+    alone = explainer_loss.losses(reference, (DEFAULT,), (50.0,), ("summary",), plan)
+    assert [one.setting for one in both] == ["paper", "default"]
+    # A radius that was kept from the other setting would cost far more than the noise.
+    assert both[1].loss.value < 0.02 * both[1].zero
+    assert alone[0].loss.value < 0.02 * alone[0].zero
+    assert DEFAULT.options(task)["radius"] > PAPER.options(task)["radius"]
+
+
 def test_errors_are_over_rows_and_over_seeds():
     values = np.array([[1.0, 2.0, 3.0], [3.0, 4.0, 5.0]])
     found = Estimate.of(values)

@@ -150,7 +150,7 @@ class BlackBox:
             return self._compare(answers, count)
         try:
             values = np.asarray(answers, dtype=np.float64)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             raise SettingError(
                 f"The answers of {self._name} are not numbers: give a model or function that "
                 f"returns an array of shape (rows,) or (rows, outputs)."

@@ -81,14 +81,14 @@ class Cells:
         if self.whole:
             values = np.minimum(np.floor(low + part * (high - low + 1.0)), high)
         else:
-            values = low * (1.0 - part) + high * part
+            values = np.clip(low * (1.0 - part) + high * part, low, high)
         return np.where(missing, np.nan, values)
 
     @property
     def middles(self) -> Floats:
         """Middle of each cell of a number in [-1, 1] between its bounds; missing in the middle."""
         low, high = self.lower[0], self.upper[-1]
-        half = high / 2 - low / 2
+        half = float(high / 2 - low / 2) or 1.0  # the smallest double has no half
         places = (self.lower / 2 + self.upper / 2 - (low / 2 + high / 2)) / half
         return np.append(np.clip(places, -1.0, 1.0), 0.0)
 
@@ -127,14 +127,14 @@ def _number_cells(name: str, column: Number, whole: bool) -> Cells:
         values = np.arange(low, high + 1.0)
         return Cells(name, values, values, True)
     part = np.linspace(0.0, 1.0, _FINE - 1)
-    edges = low * (1.0 - part) + high * part
+    edges = np.clip(low * (1.0 - part) + high * part, low, high)
     if whole:
         edges = np.unique(np.ceil(edges))
         lower = np.concatenate([[low], np.maximum(edges[:-1], low + 1.0), [high]])
         upper = np.concatenate([[low], edges[1:] - 1.0, [high]])
         return Cells(name, lower, upper, True)
     inner = np.nextafter(low, high)
-    lower = np.concatenate([[low, inner], edges[1:-1], [high]])
+    lower = np.maximum.accumulate(np.concatenate([[low, inner], edges[1:-1], [high]]))
     upper = np.concatenate([[low], edges[1:-1], [np.nextafter(high, low), high]])
     return Cells(name, lower, np.maximum(upper, lower), False)
 

@@ -7,18 +7,18 @@ from voile.privacy.budget import Budget
 from voile.privacy.gaussian_dp import mu_of
 from voile.schema import Schema
 
-_FLOOR = 1.2e-5
+_FLOOR = 9.2e-6
 """Utility loss of a summary without noise: what its form cannot tell."""
 
-_RELEASE, _SUMMARY = 800.0, 530.0
+_RELEASE, _SUMMARY = 1_190.0, 825.0
 """Utility loss times (rows x mu)^2, of one release for one question, and of a summary's noise."""
 
 
 def crossover(rows: float, budget: Budget) -> float:
     """Number of questions from which on a summary has the smaller utility loss.
 
-    Measured with ``benchmarks/explainer.py`` on the adult table: a release for each of Q questions
-    loses about 800 Q / (rows x mu)^2, a summary 1.2e-5 + 530 / (rows x mu)^2.
+    Measured with ``benchmarks/explainer.py`` on the adult table, near the crossings: a release for each of Q questions
+    loses about 1190 Q / (rows x mu)^2, a summary 9.2e-6 + 825 / (rows x mu)^2.
 
     Parameters
     ----------

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -103,6 +104,8 @@ class ReleaseAnswerer:
         if settings.intercept and matrix[-1, -1] > 0:
             spread = float(np.trace(matrix[:-1, :-1])) / float(matrix[-1, -1])
             reach = math.sqrt(max(spread, 0.0))
+        # Scores are in [-1, 1]; noise that leaves little mass would carry the offset anywhere.
+        fit = replace(fit, offset=np.clip(fit.offset, -1.0, 1.0))
         return answer_of(point, fit, error, "release", effective, reach)
 
 
