@@ -31,7 +31,7 @@ from voile.privacy.vault import PrivateTable, keep
 from voile.schema import Schema
 
 DISCOVERY = 0.15
-_COUNT = 0.002
+_COUNT = 0.005
 """Shares of mu^2 for what the schema lacks, and for the number of rows."""
 
 _KEY = "opening"
