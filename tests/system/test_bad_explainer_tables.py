@@ -186,7 +186,6 @@ def test_bad_models_are_refused_and_nothing_is_spent(model, strategy):
     assert lines == 0
 
 
-@pytest.mark.xfail(reason="the imaginary part is dropped, with a warning of numpy's")
 def test_complex_answers_are_refused():
     kind, *_ = outcome(PLAIN, KNOWN, "release", model=lambda rows: np.full(len(rows), 0.5j))
     assert kind == "SettingError"
@@ -200,7 +199,6 @@ BAD_PUBLIC = {
 }
 
 
-@pytest.mark.xfail(reason="public rows are read after the summary was paid")
 @pytest.mark.parametrize("public", BAD_PUBLIC.values(), ids=BAD_PUBLIC)
 def test_bad_public_rows_are_refused_and_nothing_is_spent(public):
     kind, said, lines, *_ = outcome(PLAIN, KNOWN, "summary", public=public)

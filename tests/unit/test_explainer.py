@@ -147,7 +147,6 @@ def test_the_published_rule_promises_nothing_and_shares_no_ledger(strategy):
             make(other, faithful=True)
 
 
-@pytest.mark.xfail(reason="before its first adaptive question, a faithful receipt promises DP")
 def test_the_published_rule_never_promised_anything():
     explainer = make("adaptive", faithful=True, schema=SCHEMA)
     assert not explainer.receipt_.guarantee
@@ -385,7 +384,6 @@ def test_a_constant_column_has_no_say():
     assert found.values[0, 0, 0] == pytest.approx(0.6, abs=0.05)
 
 
-@pytest.mark.xfail(reason="explaining fails where a category has no levels")
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_a_category_of_which_no_level_was_found_does_no_harm(strategy):
     """As happens at a small epsilon, or where all values are rare: then all are "other"."""
@@ -622,7 +620,6 @@ def test_a_summary_that_does_not_fit_is_refused_and_nothing_is_spent():
         assert not ledger.history()
 
 
-@pytest.mark.xfail(reason="a refused purchase occupies the name with its settings")
 def test_after_a_refusal_a_smaller_price_may_be_offered_under_the_same_name():
     ledger = Ledger(Budget(0.5, 1e-6))
     with pytest.raises(BudgetExceeded):
@@ -718,7 +715,6 @@ def test_other_models_weights_and_radii_are_free():
             make(strategy).with_model(other)
 
 
-@pytest.mark.xfail(reason="width and c alone are ignored in silence")
 @pytest.mark.parametrize("change", [{"width": 0.05}, {"c": 0.1}])
 def test_the_width_of_the_weight_alone_can_change(change):
     explainer = make(weight="gaussian")
@@ -728,7 +724,6 @@ def test_the_width_of_the_weight_alone_can_change(change):
     assert not same_values(found, first)
 
 
-@pytest.mark.xfail(reason="the target's public bounds are forgotten")
 def test_public_bounds_of_the_target_hold_for_another_model():
     fitted = LinearRegression().fit(X, X[:, 0])
     explainer = make(of=fitted, schema=KNOWN.with_target(Number(0, 1)))
@@ -1000,7 +995,6 @@ def test_standard_errors_of_a_summary_are_about_the_real_spread():
 
 
 @pytest.mark.slow
-@pytest.mark.xfail(reason="with six columns at epsilon 1 they are a quarter of the real spread")
 def test_standard_errors_of_a_summary_of_more_columns_are_about_the_real_spread():
     chance = np.random.default_rng(1)
     rows = chance.uniform(0, 1, (1500, 6))

@@ -149,6 +149,8 @@ class BlackBox:
         if self.answer is AnswerKind.LABELS:
             return self._compare(answers, count)
         try:
+            if np.iscomplexobj(answers):
+                raise TypeError
             values = np.asarray(answers, dtype=np.float64)
         except (TypeError, ValueError, OverflowError) as error:
             raise SettingError(

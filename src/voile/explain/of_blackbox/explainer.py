@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.errors import SettingError
+from voile.errors import BudgetExceeded, SettingError
 from voile.explain.influences import Influences
 from voile.explain.of_blackbox import training_data
 from voile.explain.of_blackbox.answer import Answer
@@ -43,6 +43,7 @@ Floats = NDArray[np.float64]
 
 _TOGETHER = 64
 _OF_MODEL = ("output", "scores", "output_range")
+_OF_WEIGHT = ("weight", "width", "c")
 
 
 class PrivateExplainer:
@@ -189,6 +190,8 @@ class PrivateExplainer:
         if ledger is None:
             ledger = Ledger(Budget(math.inf, delta) if faithful else budget)
         self._budget, self._public = budget, public
+        self._target = None if schema is None else schema.target
+        self._weighting: dict[str, Any] = {"weight": weight, "width": width, "c": c}
         self._book = open_answers(ledger, name)
         self._purse = Purse(table, ledger, self._book, budget, f"explanations ({name})")
         self._questions = Questions(table.schema, given, black_box)
@@ -196,13 +199,16 @@ class PrivateExplainer:
         self._summary: PaidSummary | None = None
         self._reader: ReleaseAnswerer | DescentAnswerer | None = None
         if table.schema.known:
-            # A model that fails on rows of this kind should do so before anything is paid.
-            self._questions.fingerprint(random_state)
+            # What fails on rows of this kind should do so before anything is paid.
+            self._questions.check_features()
+            self._questions.fingerprint()
+            self._questions.read_public(public)
         check_settings(self._book, name, self._settings, budget, table.schema)
-        if strategy == "summary":
-            self._open_summary()
-        else:
-            self._open_rows()
+        try:
+            self._open_summary() if strategy == "summary" else self._open_rows()
+        except BudgetExceeded:
+            self._book.forget()  # what was refused does not occupy the name
+            raise
 
     # -- opening ---------------------------------------------------------------------------------
 
@@ -211,8 +217,7 @@ class PrivateExplainer:
         paid = find_summary(self._purse, self._book, self._budget, questions.given)
         self._summary = paid
         self._questions = questions = replace(questions, schema=paid.schema)
-        public = None if self._public is None else questions.read(self._public).columns
-        self._drawn = paid.draw(self._settings.random_state, public)
+        self._drawn = paid.draw(self._settings.random_state, questions.read_public(self._public))
         self._populate()
         self._answerer = FromPopulation(self._population, self._settings)
 
@@ -231,7 +236,7 @@ class PrivateExplainer:
             opened = open_table(purse.table, self._budget, purse, self._book)
         purse.table = opened.table
         self._questions = questions = replace(self._questions, schema=opened.table.schema)
-        check_model(self._book, questions, settings.random_state)
+        check_model(self._book, questions)
         shape = questions.shape
         each = opened.mu_squared / settings.queries
         if settings.strategy == "release":
@@ -286,18 +291,16 @@ class PrivateExplainer:
 
     @property
     def receipt_(self) -> Receipt:
-        """What was paid so far and what it guarantees, also about the model's training data."""
+        """What was paid so far and what it guarantees, also for the model's training data."""
         if self._summary is not None:
             told = training_data.tell_training(self._questions.black_box.receipt)
             return replace(self._summary.receipt, notes=(training_data.NEVER_ASKED, told))
-        told = training_data.tell_training(*self._about_model())
-        faithful = (training_data.FAITHFUL,) if self._settings.faithful else ()
-        return self._purse.receipt((*faithful, training_data.ROW_BY_ROW, told))
-
-    def _about_model(self) -> tuple[Receipt | None, float]:
-        """The model's own receipt, and how far noise shrinks its delta."""
         shrink = self._reader.contraction if isinstance(self._reader, DescentAnswerer) else 1.0
-        return self._questions.black_box.receipt, shrink
+        told = training_data.tell_training(self._questions.black_box.receipt, shrink)
+        if self._settings.faithful:
+            notes = (training_data.FAITHFUL, training_data.ROW_BY_ROW, told)
+            return replace(self._purse.receipt(notes), epsilon=math.inf)
+        return self._purse.receipt((training_data.ROW_BY_ROW, told))
 
     @property
     def strategy_(self) -> str:
@@ -336,19 +339,21 @@ class PrivateExplainer:
         """
         self.summary_  # refused for strategies that read rows  # noqa: B018
         asked = {key: changes.pop(key) for key in _OF_MODEL if key in changes}
-        table = {key: changes.pop(key) for key in ("weight", "width", "c") if key in changes}
+        table: dict[str, Any] = {key: changes.pop(key) for key in _OF_WEIGHT if key in changes}
         fits = {key: changes.pop(key) for key in ("radius", "intercept") if key in changes}
         if changes or (asked and model is None):
             raise SettingError(
                 f"Nothing else can change without paying again, or without a model: "
                 f"{', '.join(sorted(changes or asked))}."
             )
-        weight = read_weight(table.pop("weight", self._settings.weight), **table)
+        weighting = table if "weight" in table else {**self._weighting, **table}
         other = object.__new__(PrivateExplainer)
         other.__dict__.update(self.__dict__)
-        other._settings = replace(self._settings, weight=weight, **fits)
+        other._weighting = weighting
+        other._settings = replace(self._settings, weight=read_weight(**weighting), **fits)
         if model is not None:
-            other._questions = replace(self._questions, black_box=read_model(model, **asked))
+            black_box = read_model(model, target=self._target, **asked)
+            other._questions = replace(self._questions, black_box=black_box)
             other._populate()
         other._answerer = FromPopulation(other._population, other._settings)
         return other

@@ -54,9 +54,9 @@ def check_settings(
         )
 
 
-def check_model(book: AnswerBook, questions: Questions, random_state: int) -> None:
+def check_model(book: AnswerBook, questions: Questions) -> None:
     """Refuse another model than the one whose answers are kept under this name (LedgerMismatch)."""
-    found = questions.fingerprint(random_state)
+    found = questions.fingerprint()
     stored = book.store({_MODEL: found})[_MODEL]
     if np.shape(stored) != np.shape(found) or not np.allclose(stored, found, atol=1e-3):
         raise LedgerMismatch(

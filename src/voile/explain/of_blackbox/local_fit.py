@@ -94,6 +94,8 @@ def fit_local(
 def _in_ball(
     matrix: Floats, vectors: Floats, radius: float, ridge: float, flat: float
 ) -> tuple[Floats, Floats]:
+    if not len(matrix):
+        return np.zeros_like(vectors), np.zeros((vectors.shape[1], 0, 0))
     values, axes = np.linalg.eigh(matrix)
     steepest = max(float(values[-1]), 1e-300)
     clear = values > max(flat * steepest, 1e-300)

@@ -185,17 +185,19 @@ def strongest_tree(tables: PairTables) -> Edges:
 
 def interaction_sizes(
     target: Floats, start: Floats, spread: Floats, variance: Floats, group: NDArray[np.int64]
-) -> Floats:
+) -> tuple[Floats, Floats]:
     """Size tau^2 of log-linear terms in each group of them, by empirical Bayes.
 
-    From E (target - start)^2 = spread^2 tau^2 + variance, less one standard error of it.
+    From E (target - start)^2 = spread^2 tau^2 + variance: less one standard error of it, to be
+    used, and one standard error more, as large as it may be.
     """
     weight = spread**2 / (variance + spread**2 / 4.0) ** 2
     count = int(group.max(initial=-1)) + 1
     excess = np.bincount(group, weight * ((target - start) ** 2 - variance), minlength=count)
     error = np.sqrt(np.bincount(group, 2.0 * (weight * variance) ** 2, minlength=count))
-    scale = np.bincount(group, weight * spread**2, minlength=count)
-    return np.asarray(np.clip((excess - error) / np.maximum(scale, 1e-300), 1e-6, 4.0))
+    scale_of = np.maximum(np.bincount(group, weight * spread**2, minlength=count), 1e-300)
+    least, most = (excess - error) / scale_of, (excess + error) / scale_of
+    return np.clip(least, 1e-6, 4.0), np.clip(most, 1e-6, 4.0)
 
 
 def fit_table(tables: PairTables, i: int, j: int) -> Floats:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.errors import DataError
+from voile.errors import DataError, SchemaError
 from voile.explain.influences import Influences
 from voile.explain.of_blackbox.answer import Answer
 from voile.explain.of_blackbox.black_box import BlackBox
@@ -69,6 +69,17 @@ class Questions:
         """Where rows are points."""
         return PointSpace(self.schema)
 
+    def check_features(self) -> None:
+        """Refuse a schema with nothing to explain by, before anything is paid (SchemaError).
+
+        Where levels are to be found and none is, explanations have an intercept alone.
+        """
+        if not len(self.space):
+            raise SchemaError(
+                "No column of the schema has a level or a range, so there is nothing to explain "
+                "by: list some."
+            )
+
     @property
     def shape(self) -> tuple[int, int]:
         """Features and outputs."""
@@ -80,13 +91,22 @@ class Questions:
         rows = len(next(iter(columns.values()))) if columns else 0
         return Asked(columns, self.space.place(columns, rows))
 
+    def read_public(self, public: object) -> Columns | None:
+        """Public rows that stand in for synthetic ones, if there are any."""
+        if public is None:
+            return None
+        found = self.read(public)
+        if not found.rows:
+            raise DataError("There are no 'public' rows: give some, or leave them out.")
+        return found.columns
+
     def ask(self, columns: Columns, rows: int) -> Floats:
         """What the black box says of public or synthetic rows, (rows, outputs) in [-1, 1]."""
         return self.black_box.ask(self.given.rebuild(columns, rows, self.schema), rows)
 
-    def fingerprint(self, random_state: int) -> list[list[float]]:
+    def fingerprint(self) -> list[list[float]]:
         """What the black box says of a few rows drawn evenly from what the schema allows."""
-        chance = np.random.default_rng(random_state)
+        chance = np.random.default_rng(0)  # always the same rows
         columns: Columns = {}
         for name, column in self.schema.items():
             if isinstance(column, Category):
@@ -118,6 +138,9 @@ class Questions:
             return np.array([getattr(one, name) for one in answers]).reshape(rows, *shape)
 
         given, read_as = self.given.tell(Z, self.schema)
+        # A category without levels has no features, and so no place in an explanation.
+        shown = {one.column for one in space.features.each}
+        places = [i for i, name in enumerate(self.schema) if name in shown]
         strengths = space.features.encode(asked.columns, rows).astype(np.float64)
         scales = space.scales[:, None]
         return Influences(
@@ -126,8 +149,8 @@ class Questions:
             receipt=receipt,
             cost=cost,
             features=explain_features(space.features),
-            given=given,
-            read_as=read_as,
+            given=tuple(tuple(row[i] for i in places) for row in given),
+            read_as=tuple(tuple(row[i] for i in places) for row in read_as),
             values=gather("phi", d, k) * scales,
             standard_errors=gather("errors", d, k) * scales,
             strengths=np.nan_to_num(strengths),

@@ -23,6 +23,9 @@ from voile.explain.of_blackbox.tilting_kernels import pair_scores, pair_sums
 Floats = NDArray[np.float64]
 
 _ITERATIONS = 100
+_MANY = 20_000
+"""Terms from which on half as many iterations must do."""
+
 _NOTHING = 2e-6
 """Sizes of terms up to this are those of noise."""
 
@@ -42,7 +45,7 @@ class Tilted:
     weights : ndarray of shape (rows,)
         They sum to 1.
     tilts : ndarray of shape (rows, draws)
-        By which part weights would differ under other draws of the noise.
+        By which part weights would differ under other draws of the noise, and of the rows.
     """
 
     weights: Floats
@@ -116,23 +119,25 @@ def tilt_rows(
     chance : Generator
         Public; for the draws of standard errors.
     """
-    moments = _moments(binned, tables, _positions(tables, cells, counts))
+    moments, doubts = _moments(binned, tables, _positions(tables, cells, counts))
     found = minimize(
         moments.dual,
         np.zeros(len(moments.target)),
         jac=True,
         method="L-BFGS-B",
-        options={"maxiter": _ITERATIONS},
+        options={"maxiter": _ITERATIONS if len(moments.target) < _MANY else _ITERATIONS // 2},
     )
     weights = _tempered(moments.scores(found.x * moments.scale))
-    noise = np.sqrt(moments.variance)
+    noise = np.sqrt(doubts.variance)
     if noise.max(initial=0.0) < 1e-9:
         return Tilted(weights, np.zeros((len(weights), 1)))  # there was none
     tilts = np.empty((len(weights), _DRAWS))
     for k in range(_DRAWS):
-        moved = chance.standard_normal(len(noise)) * noise * moments.scale
-        scores = moments.scores(found.hess_inv.matvec(moved) * moments.scale)
-        tilts[:, k] = scores - weights @ scores
+        # Each moment by itself, drawn back as far as its penalty says.
+        scores = doubts.scores(chance.standard_normal(len(noise)) * noise * doubts.scale**2)
+        # Other rows could have been drawn, too: signs by chance have the variance of that.
+        moved = scores + 2.0 * chance.integers(0, 2, len(weights)) - 1.0
+        tilts[:, k] = moved - weights @ moved
     return Tilted(weights, tilts)
 
 
@@ -143,7 +148,7 @@ def disagreement(
     counts: Sequence[Floats],
 ) -> float:
     """How far rows are from the released tables before they are weighted, beyond the noise."""
-    moments = _moments(binned, tables, _positions(tables, cells, counts))
+    moments, _ = _moments(binned, tables, _positions(tables, cells, counts))
     found = moments.means(np.full(len(moments.binned), 1.0 / len(moments.binned)))
     excess = (found - moments.target) ** 2 - moments.variance
     return float((excess / (moments.variance + moments.spread / tables.rows)).sum())
@@ -186,7 +191,8 @@ def _moments(
     binned: Sequence[NDArray[np.int64]],
     tables: PairTables,
     positions: tuple[Floats, NDArray[np.int64]],
-) -> _Moments:
+) -> tuple[_Moments, _Moments]:
+    """What is matched, and the same with every pair and as little penalty as may be right."""
     bins: Bins = tables.bins
     lines, line_owners = positions
     count = len(bins)
@@ -211,19 +217,22 @@ def _moments(
     # So many rows, real or drawn, cannot tell more than this.
     doubt = variance + spread * (1.0 / len(numbered) + 1.0 / tables.rows)
     group = groups[at[0]] * (int(groups.max()) + 1) + groups[at[1]]
-    sizes = interaction_sizes(target, start, spread, doubt, group)[group]
-    ridge = doubt / (spread * np.where(single, 1.0, sizes)) + 1e-12
+    least, most = interaction_sizes(target, start, spread, doubt, group)
+    numbered = numbered.astype(np.int32)
+
+    def made(sizes: Floats, kept: NDArray[np.bool_]) -> _Moments:
+        ridge = doubt / (spread * np.where(single, 1.0, sizes)) + 1e-12
+        return _Moments(
+            numbered,
+            mix,
+            (at[0][kept], at[1][kept]),
+            target[kept],
+            variance[kept],
+            spread[kept],
+            ridge[kept],
+            1.0 / np.sqrt(ridge + spread)[kept],
+        )
+
     # Pairs of columns that show nothing beyond the noise need no terms.
-    told = single | (sizes > _NOTHING)
-    at = (at[0][told], at[1][told])
-    target, variance, spread, ridge = target[told], variance[told], spread[told], ridge[told]
-    return _Moments(
-        numbered.astype(np.int32),
-        mix,
-        at,
-        target,
-        variance,
-        spread,
-        ridge,
-        1.0 / np.sqrt(ridge + spread),
-    )
+    told = single | (least[group] > _NOTHING)
+    return made(least[group], told), made(most[group], np.ones(len(told), dtype=np.bool_))

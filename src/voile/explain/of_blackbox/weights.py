@@ -131,6 +131,8 @@ def read_weight(
         If the function is none, or lies above the envelope somewhere.
     """
     if isinstance(weight, Weight):
+        if width is not None or c != 1.0:
+            raise SettingError("A table of weights has its width and c already: leave them out.")
         return weight
     if not 0.0 < c <= 100.0:
         raise SettingError(f"The 'c' of a weight must be in (0, 100]. Got {c!r} instead.")

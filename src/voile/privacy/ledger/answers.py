@@ -52,6 +52,9 @@ class AnswerBook(Protocol):
     def facts(self, offered: Mapping[str, Any]) -> dict[str, Any]:
         """The stored public facts of this answerer; the offered ones become them if it is new."""
 
+    def forget(self) -> None:
+        """Give up a name under which nothing was stored and nothing spent."""
+
     def find(self, keys: Sequence[str]) -> dict[str, Any]:
         """Stored answers by key; keys without one are left out."""
 
@@ -86,6 +89,12 @@ class MemoryAnswers:
             if self._facts is None:
                 self._facts = json.loads(json.dumps(offered))
             return dict(self._facts)
+
+    def forget(self) -> None:
+        """Give up a name under which nothing was stored and nothing spent."""
+        with self._lock:
+            if not self._answers and self._aside <= 0:
+                self._facts = None
 
     def find(self, keys: Sequence[str]) -> dict[str, Any]:
         """Stored answers by key; keys without one are left out."""
@@ -133,22 +142,31 @@ class SqlAnswers:
     def facts(self, offered: Mapping[str, Any]) -> dict[str, Any]:
         """The stored public facts of this answerer; the offered ones become them if it is new."""
         where = self._of(_answerers)
+        text = json.dumps(offered)
 
         def work(connection: sa.Connection) -> str:
             _hold_tables(connection)  # two who both find nothing must not both write
             row = connection.execute(sa.select(_answerers.c.facts).where(where)).first()
             if row is not None:
                 return str(row.facts)
-            text = json.dumps(offered)
-            connection.execute(
-                sa.insert(_answerers).values(**self._mine, facts=text, set_aside="0.0")
-            )
+            new = sa.insert(_answerers).values(**self._mine, facts=text, set_aside="0.0")
+            connection.execute(new)
             return text
 
         stored = _read(self._book._transaction(work))
         if not isinstance(stored, dict):
             raise _damaged()
         return stored
+
+    def forget(self) -> None:
+        """Give up a name under which nothing was stored and nothing spent."""
+
+        def work(connection: sa.Connection) -> None:
+            known = sa.select(_answers.c.key).where(self._of(_answers)).limit(1)
+            if self._hold(connection) <= 0 and connection.execute(known).first() is None:
+                connection.execute(sa.delete(_answerers).where(self._of(_answerers)))
+
+        self._book._transaction(work)
 
     def find(self, keys: Sequence[str]) -> dict[str, Any]:
         """Stored answers by key; keys without one are left out."""
