@@ -204,8 +204,9 @@ class PrivateExplainer:
             self._questions.fingerprint()
             self._questions.read_public(public)
         check_settings(self._book, name, self._settings, budget, table.schema)
+        open_up = self._open_summary if strategy == "summary" else self._open_rows
         try:
-            self._open_summary() if strategy == "summary" else self._open_rows()
+            open_up()
         except BudgetExceeded:
             self._book.forget()  # what was refused does not occupy the name
             raise
@@ -213,10 +214,9 @@ class PrivateExplainer:
     # -- opening ---------------------------------------------------------------------------------
 
     def _open_summary(self) -> None:
-        questions = self._questions
-        paid = find_summary(self._purse, self._book, self._budget, questions.given)
+        paid = find_summary(self._purse, self._book, self._budget, self._questions.given)
         self._summary = paid
-        self._questions = questions = replace(questions, schema=paid.schema)
+        self._questions = questions = replace(self._questions, schema=paid.schema)
         self._drawn = paid.draw(self._settings.random_state, questions.read_public(self._public))
         self._populate()
         self._answerer = FromPopulation(self._population, self._settings)
