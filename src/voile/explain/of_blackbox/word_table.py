@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,9 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.errors import SettingError
-
-# The words of scikit-learn's CountVectorizer: two letters or digits at least.
-_WORD = re.compile(r"(?u)\b\w\w+\b")
+from voile.explain.influence_words import WORD
 
 
 def check_vocabulary(vocabulary: object) -> tuple[str, ...]:
@@ -79,4 +76,4 @@ def join_words(columns: Mapping[str, NDArray[Any]], vocabulary: Sequence[str]) -
 
 
 def _words_of(text: str) -> list[str]:
-    return _WORD.findall(text.lower())
+    return WORD.findall(text.lower())
