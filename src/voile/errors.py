@@ -10,6 +10,7 @@
     │   ├── BudgetExceeded     the spend was refused; nothing was spent
     │   ├── LedgerUnavailable  the file or database does not answer
     │   └── LedgerMismatch     the book belongs to other data or another budget
+    ├── FederationError        clients did not answer as a job needs              (RuntimeError)
     ├── ReceiptError           a receipt cannot be read                           (ValueError)
     ├── ModelError             a model cannot be read, stored or changed as asked (ValueError)
     └── MissingExtra           an optional dependency is not installed            (ImportError)
@@ -57,6 +58,10 @@ class LedgerUnavailable(LedgerError):
 
 class LedgerMismatch(LedgerError):
     """The ledger belongs to another data set, budget, relation or version."""
+
+
+class FederationError(VoileError, RuntimeError):
+    """The clients of a federation refused, or too few of them answered."""
 
 
 class ReceiptError(VoileError, ValueError):

@@ -29,6 +29,8 @@ PUBLIC_CHOICES: dict[str, set[str]] = {
     "voile.explain.of_blackbox.summary": {"numpy.random.Generator", "numpy.random.default_rng"},
     "voile.explain.of_blackbox.tilting": {"numpy.random.Generator"},
     "voile.explain.of_blackbox.tree_rows": {"numpy.random.Generator"},
+    # Names of jobs, and the public chance that a restarted server needs again.
+    "voile.privacy.clients.session": {"secrets.randbelow", "secrets.token_hex"},
     # Made-up tables.
     "voile.audit.prototype_leaks": {"numpy.random.Generator", "numpy.random.default_rng"},
 }

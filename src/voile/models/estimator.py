@@ -36,6 +36,29 @@ class TrainedModel(Protocol):
         """The privacy guarantee."""
 
 
+class Joint(Protocol):
+    """A job that clients have joined."""
+
+    @property
+    def table(self) -> PrivateTable:
+        """Their rows, to be summed over."""
+
+    @property
+    def seed(self) -> int:
+        """Public chance, the same after a restart."""
+
+
+class Federated(Protocol):
+    """What `fit_federated` needs of a federation (`voile.federated.Federation`)."""
+
+    @property
+    def schema(self) -> Schema:
+        """What all clients agreed is public."""
+
+    def join(self, ledger: Ledger) -> Joint:
+        """Begin a job."""
+
+
 def is_array(X: object) -> TypeGuard[NDArray[Any]]:
     """Whether X has a shape but no names, so that columns are told apart by place alone."""
     return not hasattr(X, "columns") and hasattr(X, "shape")
@@ -61,6 +84,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
     delta: float
     schema: Schema | None
     ledger: Ledger | None
+    model_: Any
 
     def _protect(
         self, X: object, y: object, target: Number | Category, **weighing: Any
@@ -84,6 +108,55 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         table = protect(X, y, schema=schema, target=known or target, **weighing)
         budget = Budget(self.epsilon, self.delta)
         return table, budget, Ledger(budget) if self.ledger is None else self.ledger
+
+    def fit_federated(self, federation: Federated) -> Self:
+        """Train on the rows of all clients of a federation, which stay where they are.
+
+        The same model as from the rows in one table, however unevenly they lie: training asks for
+        sums over rows, and integers add up exactly in any order.
+
+        Parameters
+        ----------
+        federation : voile.federated.Federation
+
+        Returns
+        -------
+        self
+            Its receipt says who is protected from whom.
+        """
+        budget = Budget(self.epsilon, self.delta)
+        ledger = Ledger(budget) if self.ledger is None else self.ledger
+        target = self._expected_target()
+        if self.schema is not None and self.schema != federation.schema:
+            raise SettingError(
+                "The estimator's schema is not the one that the federation agreed on: leave it out."
+            )
+        known = federation.schema.target
+        if type(known) is not type(target):
+            raise SettingError(
+                f"{type(self).__name__} needs a target that is a {type(target).__name__}. The "
+                f"federation's schema has {known!r}."
+            )
+        joint = federation.join(ledger)
+        what = f"{type(self).__name__}.fit_federated"
+        self.model_ = self._train(joint.table, budget, ledger, what, joint.seed)
+        self._describe()
+        return self
+
+    def _expected_target(self) -> Number | Category:
+        """What kind of target is learned."""
+        return Category()
+
+    def _train(
+        self,
+        table: PrivateTable,
+        budget: Budget,
+        ledger: Ledger,
+        what: str,
+        seed: int | None = None,
+    ) -> Any:
+        """The frozen model; ``seed`` is public chance where the user gave none."""
+        raise NotImplementedError
 
     def _describe(self, X: object = None) -> None:
         """Set what scikit-learn expects of a fitted estimator."""

@@ -53,14 +53,25 @@ class Ticket:
 
 
 class Grant:
-    """The looks that one ledger entry has paid for, and how many of them were used."""
+    """The looks that one ledger entry has paid for, and how many of them were used.
 
-    def __init__(self, plan: Plan, entry: Entry, ledger: Ledger, table: PrivateTable) -> None:
+    ``unit`` says who is protected, where it is not whom the schema names (a whole client).
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        entry: Entry,
+        ledger: Ledger,
+        table: PrivateTable,
+        unit: str | None = None,
+    ) -> None:
         self.plan = plan
         self.entry = entry
         self.relation = ledger.relation
         self.dataset = ledger.dataset
-        self.unit = "row" if table.schema.unit is None else str(table.schema.unit)
+        self.unit = unit or ("row" if table.schema.unit is None else str(table.schema.unit))
+        self.table_notes = table.notes
         self._token = table.token
         self._taken = dict.fromkeys((step.label for step in plan), 0)
         self._openings = dict.fromkeys((step.label for step in plan), 0)
@@ -105,7 +116,9 @@ class Grant:
         raise PlanError("A grant belongs to the process that paid for it.")
 
 
-def reserve(table: PrivateTable, ledger: Ledger, plan: Plan, what: str) -> Grant:
+def reserve(
+    table: PrivateTable, ledger: Ledger, plan: Plan, what: str, *, unit: str | None = None
+) -> Grant:
     """Pay for a whole plan in one ledger entry, and get the right to carry it out on ``table``.
 
     Raises
@@ -113,9 +126,12 @@ def reserve(table: PrivateTable, ledger: Ledger, plan: Plan, what: str) -> Grant
     BudgetExceeded
         If the plan does not fit; nothing was spent.
     """
-    return Grant(plan, ledger.spend(plan, what), ledger, table)
+    entry = table.settle(plan, what, ledger, lambda named: ledger.spend(plan, named))
+    return Grant(plan, entry, ledger, table, unit)
 
 
 def charge(table: PrivateTable, admission: Admission, plan: Plan) -> Grant:
     """The same out of an admission, for jobs whose next look depends on the last."""
-    return Grant(plan, admission.charge(plan), admission.ledger, table)
+    ledger, what = admission.ledger, admission.entry.what
+    entry = table.settle(plan, what, ledger, lambda named: admission.charge(plan, named))
+    return Grant(plan, entry, ledger, table)

@@ -21,6 +21,7 @@ from voile.privacy.budget import Relation
 from voile.privacy.query_kernels import clipped_total, place, weighted_counts
 from voile.privacy.sources.block import Block
 from voile.privacy.sources.source import TARGET
+from voile.privacy.wire import sendable
 
 __all__ = [
     "TARGET",
@@ -171,6 +172,7 @@ class CellQuery(Query):
         return 1.0
 
 
+@sendable
 @dataclass(frozen=True)
 class RowCount(CellQuery):
     """How many rows there are."""
@@ -195,6 +197,7 @@ class ColumnCells(CellQuery):
         return (self.column,)
 
 
+@sendable
 @dataclass(frozen=True)
 class CategoryCounts(ColumnCells):
     """How many rows hold each level of a category, then "other", then missing.
@@ -222,6 +225,7 @@ class CategoryCounts(ColumnCells):
         return [np.minimum(codes.astype(np.int64), self.size - 1)]
 
 
+@sendable
 @dataclass(frozen=True)
 class NumberCounts(ColumnCells):
     """How many rows fall between cut points of a number, then missing.
@@ -254,6 +258,7 @@ class NumberCounts(ColumnCells):
         return [cells]
 
 
+@sendable
 @dataclass(frozen=True)
 class Together(Query):
     """Several queries asked in one look: their vectors end to end."""

@@ -244,6 +244,7 @@ def write_receipt(grant: Grant, budget: Budget, *later: Grant) -> Receipt:
         dataset=grant.dataset,
         at=grant.entry.at,
         who=grant.entry.who,
+        notes=grant.table_notes,
     )
 
 

@@ -12,7 +12,9 @@ from typing import Any, NoReturn, Self
 from weakref import WeakKeyDictionary
 
 from voile.errors import SchemaError, VaultError
+from voile.privacy.events import Plan
 from voile.privacy.grant import Ticket
+from voile.privacy.ledger import Entry, Ledger
 from voile.privacy.sources import Block, RowSource
 from voile.privacy.sources.parquet import ParquetSource
 from voile.privacy.sources.table import TableSource
@@ -43,7 +45,8 @@ class PrivateTable:
     @property
     def rows_per_unit(self) -> int:
         """Most rows that one privacy unit has here; every sensitivity is multiplied by it."""
-        return 1 if self._schema.unit is None else self._schema.unit.rows
+        rows = 1 if self._schema.unit is None else self._schema.unit.rows
+        return rows * _ROWS[self].places_per_unit
 
     @property
     def largest_weight(self) -> float:
@@ -64,6 +67,27 @@ class PrivateTable:
     def token(self) -> object:
         """Identity of the rows; a ticket is good for the table it was paid for."""
         return self._token
+
+    @property
+    def noise_growth(self) -> float:
+        """Standard deviation of Gaussian noise relative to what a plan pays for: 1, or more where
+        several hold the rows and each adds noise (docs/proofs/federated.md).
+        """
+        return _ROWS[self].noise_growth
+
+    @property
+    def summed_only(self) -> bool:
+        """Whether rows can be summed over but not gathered, because they lie with clients."""
+        return _ROWS[self].summed_only
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a receipt must say about where the rows are."""
+        return _ROWS[self].notes
+
+    def settle(self, plan: Plan, what: str, ledger: Ledger, pay: Callable[[str], Entry]) -> Entry:
+        """Have a plan paid; clients of a federation pay it from their own ledgers, too."""
+        return _ROWS[self].settle(plan, what, ledger, pay)
 
     def with_schema(self, schema: Schema) -> Self:
         """The same rows under a schema that knows more, for example what was found privately."""
@@ -112,7 +136,7 @@ def _closed(remedy: str) -> VaultError:
 def open_rows(table: PrivateTable, ticket: Ticket) -> RowSource:
     """Open the vault for one look that was paid for; for mechanisms alone."""
     ticket.tear(table.token)
-    return _ROWS[table]
+    return _ROWS[table].look(ticket)
 
 
 def keep(table: PrivateTable, columns: Collection[str], work: Callable[[Block], None]) -> None:

@@ -23,6 +23,7 @@ from voile.privacy.grant import Grant
 from voile.privacy.mechanisms import gaussian_sum
 from voile.privacy.queries import Block, Query
 from voile.privacy.vault import PrivateTable, keep
+from voile.privacy.wire import sendable
 
 STEPS_LOOK = "cyclic steps"
 EPOCHS = 300
@@ -33,6 +34,7 @@ _CAP = 1.0
 """Largest residual: y - p in classification; half the public range in regression."""
 
 
+@sendable
 @dataclass(frozen=True, eq=False)
 class LeafSums(Query):
     """Sums of clipped residuals over the leaves of one term, at the scores released so far.

@@ -18,7 +18,9 @@ from voile.models.ebm.fit import Settings, fit_model
 from voile.models.ebm.interpret_model import to_interpret
 from voile.models.ebm.model import AdditiveModel
 from voile.models.estimator import PrivateEstimator
+from voile.privacy.budget import Budget
 from voile.privacy.ledger import Ledger
+from voile.privacy.vault import PrivateTable
 from voile.schema import Category, Number, Schema
 
 Auto = Literal["auto"]
@@ -33,6 +35,8 @@ _NO_LARGEST = (
 
 class _EBM(PrivateEstimator):
     """What the two estimators share: fitting, explaining, editing, storing."""
+
+    model_: AdditiveModel
 
     def __init__(
         self,
@@ -59,24 +63,36 @@ class _EBM(PrivateEstimator):
         self.largest_weight = largest_weight
         self.random_state = random_state
 
-    def _fit(self, X: object, y: object, sample_weight: object, target: Number | Category) -> Self:
-        settings = Settings(
-            method=self.method,
-            rounds=None if self.rounds == "auto" else self.rounds,
-            bins=None if self.bins == "auto" else self.bins,
-            monotone=dict(self.monotone or {}),
-            random_state=self.random_state,
-        )
+    def _fit(self, X: object, y: object, sample_weight: object) -> Self:
+        self._settings()  # refuses before rows are looked at
         largest = 1.0 if self.largest_weight is None else self.largest_weight
         if sample_weight is not None and self.largest_weight is None:
             warnings.warn(_NO_LARGEST, UserWarning, stacklevel=3)
         table, budget, ledger = self._protect(
-            X, y, target, weights=sample_weight, largest_weight=largest
+            X, y, self._expected_target(), weights=sample_weight, largest_weight=largest
         )
-        what = f"{type(self).__name__}.fit"
-        self.model_ = fit_model(table, budget, ledger, settings, what)
+        self.model_ = self._train(table, budget, ledger, f"{type(self).__name__}.fit")
         self._describe(X)
         return self
+
+    def _settings(self, seed: int | None = None) -> Settings:
+        return Settings(
+            method=self.method,
+            rounds=None if self.rounds == "auto" else self.rounds,
+            bins=None if self.bins == "auto" else self.bins,
+            monotone=dict(self.monotone or {}),
+            random_state=seed if self.random_state is None else self.random_state,
+        )
+
+    def _train(
+        self,
+        table: PrivateTable,
+        budget: Budget,
+        ledger: Ledger,
+        what: str,
+        seed: int | None = None,
+    ) -> AdditiveModel:
+        return fit_model(table, budget, ledger, self._settings(seed), what)
 
     @classmethod
     def _from_model(cls, model: AdditiveModel) -> Self:
@@ -200,7 +216,7 @@ class EBMClassifier(ClassifierMixin, _EBM):  # type: ignore[misc]
         -------
         self
         """
-        self._fit(X, y, sample_weight, Category())
+        self._fit(X, y, sample_weight)
         return self
 
     def _describe(self, X: object = None) -> None:
@@ -243,8 +259,11 @@ class EBMRegressor(RegressorMixin, _EBM):  # type: ignore[misc]
 
     def fit(self, X: object, y: object = None, sample_weight: object = None) -> Self:
         """Train on private rows; see `EBMClassifier.fit`."""
-        self._fit(X, y, sample_weight, Number())
+        self._fit(X, y, sample_weight)
         return self
+
+    def _expected_target(self) -> Number | Category:
+        return Number()
 
     def predict(self, X: object) -> NDArray[np.float64]:
         """Predicted target of each row, inside the target's bounds, shape (rows,)."""

@@ -17,6 +17,7 @@ from voile.models.ebm.kernels import pair_totals
 from voile.models.ebm.queries import BINS, Layout
 from voile.privacy.mechanisms import Release
 from voile.privacy.queries import Block, CellQuery
+from voile.privacy.wire import sendable
 
 Floats = NDArray[np.float64]
 
@@ -30,6 +31,7 @@ _SMALLEST_EIGENVALUE = 0.01
 """Floor of the columns' common eigenvalues without noise; noise raises it."""
 
 
+@sendable
 @dataclass(frozen=True, eq=False)
 class PairCounts(CellQuery):
     """How many rows fall into each pair of groups, for all pairs of columns.

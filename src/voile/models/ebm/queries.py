@@ -17,6 +17,7 @@ from voile.models.ebm.kernels import residual_sizes, residual_totals
 from voile.models.ebm.model import Link
 from voile.privacy.queries import TARGET, Block, CellQuery, Query
 from voile.privacy.query_kernels import place
+from voile.privacy.wire import lasting, sendable
 from voile.schema import Category, Number, Schema
 
 MIXING_BITS = 12
@@ -28,6 +29,7 @@ SIZE_CUTS: NDArray[np.float64] = 2.0 ** (np.arange(-18, 2) / 2.0)
 """Cut points of the histogram of absolute residuals: two per doubling, from 2^-9 to sqrt(2)."""
 
 
+@lasting
 @dataclass(frozen=True, eq=False)
 class Layout:
     """Where each column's bins lie among the cells of a model.
@@ -94,6 +96,7 @@ class Layout:
         return np.where(values < listed, values, -1).astype(np.float32)
 
 
+@sendable
 @dataclass(frozen=True, eq=False)
 class ResidualSums(Query):
     """Mixed sums of bounded residuals over the bins of every term, at the scores released so far.
@@ -168,6 +171,7 @@ class ResidualSums(Query):
         return result.ravel()
 
 
+@sendable
 @dataclass(frozen=True, eq=False)
 class ResidualSizes(CellQuery):
     """How many rows have an absolute residual between the cuts of `SIZE_CUTS` (regression)."""

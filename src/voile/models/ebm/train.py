@@ -151,7 +151,10 @@ class _Training:
         """Standard deviation of the noise of one round; without noise a trace of it."""
         query = self._query(())
         scale = (
-            self.multiplier * query.sensitivity(self.grant.relation) * self.table.weight_per_unit
+            self.multiplier
+            * query.sensitivity(self.grant.relation)
+            * self.table.weight_per_unit
+            * self.table.noise_growth
         )
         return max(scale, 1e-2 * self.loss.cap) / self.loss.gain
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, Self, TypeVar
 
@@ -17,7 +18,9 @@ from voile.models.locally_linear.model import LocallyLinearModel
 from voile.models.locally_linear.pictures import flatten_pictures
 from voile.models.locally_linear.settings import Basis, Centring, Preset, Settings
 from voile.models.locally_linear.teacher import learn
+from voile.privacy.budget import Budget
 from voile.privacy.ledger import Ledger
+from voile.privacy.vault import PrivateTable
 from voile.schema import Category, Schema
 
 Floats = NDArray[np.float64]
@@ -182,10 +185,22 @@ class LocallyLinearClassifier(ClassifierMixin, PrivateEstimator):  # type: ignor
         if settings.image_shape is not None and _bytes(X):
             # The type is public, and with it the range.
             table = table.with_schema(with_range(table.schema, 255.0))
-        what = f"{type(self).__name__}.fit"
-        self.model_ = fit_model(table, budget, ledger, settings, what)
+        self.model_ = self._train(table, budget, ledger, f"{type(self).__name__}.fit")
         self._describe(X)
         return self
+
+    def _train(
+        self,
+        table: PrivateTable,
+        budget: Budget,
+        ledger: Ledger,
+        what: str,
+        seed: int | None = None,
+    ) -> LocallyLinearModel:
+        settings = self._settings()
+        if settings.random_state is None:
+            settings = replace(settings, random_state=seed)
+        return fit_model(table, budget, ledger, settings, what)
 
     def learn_from(self, teacher: Any, X: object = None) -> Self:
         """Learn from a richer private model, at no cost: private rows are not looked at.

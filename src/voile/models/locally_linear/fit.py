@@ -10,12 +10,12 @@ from threadpoolctl import threadpool_limits
 
 from voile.errors import SchemaError
 from voile.models.features import Features
-from voile.models.locally_linear.inputs import Inputs
+from voile.models.locally_linear.inputs import Inputs, KeptPoints
 from voile.models.locally_linear.model import LocallyLinearModel
 from voile.models.locally_linear.projections import (
     PROJECTION_BITS,
+    KeptSquares,
     ProjectedSteps,
-    keep_squares,
     unproject,
 )
 from voile.models.locally_linear.queries import (
@@ -120,7 +120,7 @@ def _carry_out(
         table = _find_range(table, grant.take(RANGE_LOOK))
     table = complete(table, grant)
     inputs, rows = _look_around(table, grant, course, settings)
-    keep(table, inputs.columns, lambda block: inputs.prepare(block, course.copies))
+    keep(table, inputs.columns, KeptPoints(inputs, course.copies).prepare)
     classes, size = inputs.class_count, inputs.size
     seed = settings.random_state
     with progress_bar("training", course.steps) as progress:
@@ -132,7 +132,7 @@ def _carry_out(
         else:
             shared = settings.shared_projection
             drawn = draw_projections(course, size, shared=shared, random_state=seed)
-            keep(table, (), lambda block: keep_squares(block, drawn))
+            keep(table, (), KeptSquares(drawn).prepare)
             weights = start_weights(course, classes, course.projection, seed)
             query = ProjectedSteps(
                 inputs, weights, course.beta, course.bias, course.clip, projections=drawn

@@ -21,6 +21,7 @@ from voile.models.locally_linear.kernels import shorten
 from voile.models.locally_linear.pictures import STILL, Move, Shape, SmoothBasis, moved
 from voile.models.whole_numbers import exact_product
 from voile.privacy.queries import TARGET, Block
+from voile.privacy.wire import lasting
 from voile.schema import Category, Schema
 
 Floats = NDArray[np.float64]
@@ -47,6 +48,7 @@ class Spread:
     points: Floats
 
 
+@lasting
 @dataclass(frozen=True, eq=False)
 class Inputs:
     """How rows become points of length 1 (``normalise``), or of length 1 at most.
@@ -214,3 +216,21 @@ class Inputs:
         """Weights of points as weights of features, shape (..., features)."""
         found = weights / self.radius
         return np.asarray(found if self.basis is None else found @ self.matrix)
+
+
+@lasting
+@dataclass(frozen=True, eq=False)
+class KeptPoints:
+    """Has rows keep their points, moved copies included."""
+
+    layout: Inputs
+    copies: tuple[Move, ...]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns that `prepare` reads."""
+        return self.layout.columns
+
+    def prepare(self, block: Block) -> None:
+        """Keep them inside the vault."""
+        self.layout.prepare(block, self.copies)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, eye_array, kron
 
 from voile.errors import DataError
+from voile.privacy.wire import sendable
 
 Floats = NDArray[np.float64]
 
@@ -22,6 +23,7 @@ Shape = tuple[int, int, int]
 """Height, width and channels; pixels are listed row by row, channels last."""
 
 
+@sendable
 @dataclass(frozen=True)
 class SmoothBasis:
     """The lowest frequencies of the cosine transform, each with a gain.
@@ -75,6 +77,7 @@ def _fade(length: int) -> Floats:
     return np.asarray(np.exp(-((place / 0.85) ** 8)))
 
 
+@sendable
 @dataclass(frozen=True)
 class Move:
     """A small move of a picture: shifted by pixels, turned, sheared.

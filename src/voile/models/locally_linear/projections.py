@@ -18,6 +18,7 @@ from voile.models.locally_linear.kernels import blend_projected, squared_lengths
 from voile.models.locally_linear.queries import COEFFICIENT_BITS, LARGEST, MapSteps
 from voile.models.whole_numbers import exponent, in_units, whole
 from voile.privacy.queries import Block
+from voile.privacy.wire import lasting, sendable
 
 Floats = NDArray[np.float64]
 
@@ -29,6 +30,7 @@ SQUARES = "maps squares"
 _CHUNK_NUMBERS = 1_000_000
 
 
+@sendable
 @dataclass(frozen=True, eq=False)
 class ProjectedSteps(MapSteps):
     """The same for maps that see a row through a random projection each (Harder et al. 2020).
@@ -100,6 +102,20 @@ class ProjectedSteps(MapSteps):
             2.0**bits,
             out,
         )
+
+
+@lasting
+@dataclass(frozen=True, eq=False)
+class KeptSquares:
+    """Has rows keep the lengths of their projections."""
+
+    projections: NDArray[np.int64]
+
+    columns = ()
+
+    def prepare(self, block: Block) -> None:
+        """Keep them inside the vault."""
+        keep_squares(block, self.projections)
 
 
 def keep_squares(block: Block, projections: NDArray[np.int64]) -> None:

@@ -19,6 +19,7 @@ from voile.models.locally_linear.inputs import BITS, CLASSES, ONE, POINTS, Input
 from voile.models.locally_linear.kernels import blend_copies, squared_lengths
 from voile.models.whole_numbers import WholeQuery, exponent, in_units, whole
 from voile.privacy.queries import Block, CellQuery, Query
+from voile.privacy.wire import sendable
 
 Floats = NDArray[np.float64]
 
@@ -44,6 +45,7 @@ BRIGHTEST = (1.0, 255.0, 4095.0, 65535.0)
 """Upper ends of the usual ranges of pixels: fractions, and 8, 12 and 16 bits."""
 
 
+@sendable
 @dataclass(frozen=True)
 class PixelRanges(CellQuery):
     """How many pictures have their brightest pixel in each of the usual ranges.
@@ -66,6 +68,7 @@ class PixelRanges(CellQuery):
         return [places + np.where(bottom < 0, len(BRIGHTEST) + 1, 0)]
 
 
+@sendable
 @dataclass(frozen=True, eq=False)
 class Directions(Query):
     """Sums of (d, l/4, 1/4): d the row's direction, l its length, and a quarter per row.
@@ -113,6 +116,7 @@ class Directions(Query):
         return rows, values[:-2] * unit / rows, length
 
 
+@sendable
 @dataclass(frozen=True, eq=False)
 class ClassPoints(WholeQuery):
     """Per class the sum of its points, of length 1 at most, and a quarter per row."""
@@ -149,6 +153,7 @@ class ClassPoints(WholeQuery):
         return table[:, :-1], table[:, -1] / COUNT_WEIGHT
 
 
+@sendable
 @dataclass(frozen=True, eq=False)
 class MapSteps(WholeQuery):
     """Sum of the gradients of the cross-entropy by all maps, each row's cut to norm ``clip``.

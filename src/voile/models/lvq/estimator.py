@@ -17,7 +17,9 @@ from voile.models.lvq import files
 from voile.models.lvq.fit import fit_model
 from voile.models.lvq.model import Kind, Mechanism, PrototypeModel
 from voile.models.lvq.settings import Settings
+from voile.privacy.budget import Budget
 from voile.privacy.ledger import Ledger
+from voile.privacy.vault import PrivateTable
 from voile.schema import Category, Schema
 
 Floats = NDArray[np.float64]
@@ -71,8 +73,15 @@ class _LVQ(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]
         -------
         self
         """
+        self._settings()  # refuses before rows are looked at
+        table, budget, ledger = self._protect(X, y, Category())
+        self.model_ = self._train(table, budget, ledger, f"{type(self).__name__}.fit")
+        self._describe(X)
+        return self
+
+    def _settings(self, seed: int | None = None) -> Settings:
         asked = self.prototypes_per_class
-        settings = Settings(
+        return Settings(
             kind=self._kind,
             mechanism=self.mechanism,
             prototypes=None if isinstance(asked, str) and asked == "auto" else asked,
@@ -82,13 +91,18 @@ class _LVQ(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]
             rate=self.rate,
             epochs=self.epochs,
             clip=self.clip,
-            random_state=self.random_state,
+            random_state=seed if self.random_state is None else self.random_state,
         )
-        table, budget, ledger = self._protect(X, y, Category())
-        what = f"{type(self).__name__}.fit"
-        self.model_ = fit_model(table, budget, ledger, settings, what)
-        self._describe(X)
-        return self
+
+    def _train(
+        self,
+        table: PrivateTable,
+        budget: Budget,
+        ledger: Ledger,
+        what: str,
+        seed: int | None = None,
+    ) -> PrototypeModel:
+        return fit_model(table, budget, ledger, self._settings(seed), what)
 
     def _describe(self, X: object = None) -> None:
         super()._describe(X)

@@ -59,6 +59,11 @@ def fit_model(
             "Rows are sampled or dealt one by one, which proves nothing for units of several rows: "
             "use Unit(..., rows=1), or mechanism='gaussian'."
         )
+    if table.summed_only and settings.mechanism not in ("gaussian", "sgd"):
+        raise SettingError(
+            f"mechanism={settings.mechanism!r} learns on groups of rows, which would have to be "
+            "gathered: a federation needs mechanism='gaussian' or 'sgd'."
+        )
     # Blocks of rows are worked on side by side; threads inside each would be in each other's way.
     with threadpool_limits(1, user_api="blas"):
         if settings.mechanism == "gaussian":
@@ -180,7 +185,8 @@ def _strength(table: PrivateTable, plan: Plan, relation: Relation) -> float:
         if isinstance(event, Gaussian)
     )
     sides = 1.0 if relation is Relation.ADD_REMOVE else 2.0
-    return math.sqrt(total) / (sides * table.weight_per_unit) if total > 0 else math.inf
+    each = sides * table.weight_per_unit * table.noise_growth
+    return math.sqrt(total) / each if total > 0 else math.inf
 
 
 def freeze(

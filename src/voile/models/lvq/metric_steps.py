@@ -18,6 +18,7 @@ from voile.models.lvq.queries import LARGEST_PULL
 from voile.models.lvq.space import BITS, ONE, Space, chunks
 from voile.models.whole_numbers import WholeQuery, exact_product, exponent, in_units, whole
 from voile.privacy.queries import Block
+from voile.privacy.wire import sendable
 
 Floats = NDArray[np.float64]
 
@@ -26,6 +27,7 @@ _ROWS = 1024
 """Rows summed in doubles at once: 9 + 3 bits of a pull, 2 x 15 of a product, 10 of the rows."""
 
 
+@sendable
 @dataclass(frozen=True, eq=False)
 class MetricPulls(WholeQuery):
     """Sum of (a D+ at w+, b D- at w-, a D+ D+' + b D- D-'), each row's cut to norm ``clip``.

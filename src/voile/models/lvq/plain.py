@@ -23,6 +23,7 @@ from voile.privacy.grant import Grant
 from voile.privacy.mechanisms import gaussian_sum
 from voile.privacy.queries import Block
 from voile.privacy.vault import PrivateTable
+from voile.privacy.wire import sendable
 
 Floats = NDArray[np.float64]
 
@@ -30,6 +31,7 @@ _COST_LOOK, _GRADIENT_LOOK = "costs", "gradients"
 _ITERATIONS, _LOOKS = 100, 300
 
 
+@sendable
 @dataclass(frozen=True, eq=False)
 class Costs(WholeQuery):
     """Sum of softplus(slope x relative distance) / slope; at most 2 for a row."""

@@ -18,6 +18,7 @@ from voile.models.lvq.pulls import Rule, distances, short_pulls
 from voile.models.lvq.space import BITS, ONE, Space, chunks
 from voile.models.whole_numbers import WholeQuery, exact_product, exponent, in_units, whole
 from voile.privacy.queries import Block, Query
+from voile.privacy.wire import sendable
 from voile.schema import Schema
 
 Floats = NDArray[np.float64]
@@ -35,6 +36,7 @@ LARGEST_PULL = 8.0
 """A row at a prototype's very place would pull without bound; this keeps sums below 2^53."""
 
 
+@sendable
 @dataclass(frozen=True, eq=False)
 class Moments(Query):
     """Sums of (x / sqrt d, |x|^2 / d, 1): each of the three parts has norm at most 1.
@@ -69,6 +71,7 @@ class Moments(Query):
         return np.column_stack([points / math.sqrt(d), squares, np.ones(block.rows)])
 
 
+@sendable
 @dataclass(frozen=True, eq=False)
 class ClassSums(WholeQuery):
     """Per class the sum of its points and its rows; if asked, all products of coordinates.
@@ -138,6 +141,7 @@ class ClassSums(WholeQuery):
         return sums, counts, (products + products.T) / 2
 
 
+@sendable
 @dataclass(frozen=True, eq=False)
 class Lengths(WholeQuery):
     """Sum of the squared lengths of points under a matrix, each cut to ``cap``."""
@@ -173,6 +177,7 @@ class Lengths(WholeQuery):
         return result
 
 
+@sendable
 @dataclass(frozen=True, eq=False)
 class ClusterSums(WholeQuery):
     """Per prototype the sum of the points of its class that are nearest to it, and their number.
@@ -225,6 +230,7 @@ class ClusterSums(WholeQuery):
         return table[:, :-1], table[:, -1] / COUNT_WEIGHT
 
 
+@sendable
 @dataclass(frozen=True, eq=False)
 class Pulls(WholeQuery):
     """Sum of the gradients of a margin loss by the prototypes, each row's cut to norm ``clip``.

@@ -17,6 +17,7 @@ from voile.errors import SettingError
 from voile.models.features import Features
 from voile.models.whole_numbers import exact_product
 from voile.privacy.queries import TARGET, Block
+from voile.privacy.wire import lasting
 from voile.schema import Category, Schema
 
 Floats = NDArray[np.float64]
@@ -35,6 +36,7 @@ MOST_ROWS = 65_536
 POINTS, SQUARES, CLASSES = "lvq points", "lvq squares", "lvq classes"
 
 
+@lasting
 @dataclass(frozen=True, eq=False)
 class Space:
     """z = omega (x - centre) / radius, cut to the unit ball; x are the features in [-1, 1].

@@ -20,6 +20,7 @@ from voile.privacy.mechanisms.sums import gaussian_sum
 from voile.privacy.queries import ColumnCells
 from voile.privacy.sources.block import Block
 from voile.privacy.vault import PrivateTable
+from voile.privacy.wire import sendable
 from voile.schema import Number
 
 _SMALLEST, _LARGEST = -64, 128
@@ -30,6 +31,7 @@ _FALSE_ALARM = 1e-3
 """Probability that noise alone puts a bound too far out (accuracy, not privacy)."""
 
 
+@sendable
 @dataclass(frozen=True)
 class LogCells(ColumnCells):
     """Counts by sign and power of two: negative (large to small), zero, positive, missing."""

@@ -22,6 +22,7 @@ from voile.privacy.queries import TARGET, ColumnCells
 from voile.privacy.query_kernels import leaf_counts
 from voile.privacy.sources.block import Block
 from voile.privacy.vault import PrivateTable
+from voile.privacy.wire import sendable
 from voile.schema import Number
 
 FANOUT = 16
@@ -32,6 +33,7 @@ _CLEAR = 4.0
 """A node is split when its count stands this many standard errors clear of zero."""
 
 
+@sendable
 @dataclass(frozen=True)
 class TreeCells(ColumnCells):
     """Counts of all tree nodes, coarse level first, then one cell per level for missing values."""

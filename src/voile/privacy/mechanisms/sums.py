@@ -8,12 +8,14 @@ Proof: docs/proofs/gaussian-sum.md.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from voile.errors import PlanError, SettingError
 from voile.privacy import noise
+from voile.privacy.budget import Relation
 from voile.privacy.events import Event, Gaussian, Laplace, PoissonGaussian, Unprotected
 from voile.privacy.grant import Ticket
 from voile.privacy.mechanisms.release import Release
@@ -40,11 +42,32 @@ def gaussian_sum(table: PrivateTable, query: Query, ticket: Ticket) -> Release:
         Noise multiplier x sensitivity is the standard error of each value. A Poisson-sampled sum
         is the sum over the sample; divide by the rate for an estimate of the whole.
     """
-    event = ticket.event
+    if isinstance(ticket.event, Unprotected):
+        return _noiseless(table, query, ticket)
+    how = gaussian_measure(query, ticket.event, ticket.relation, table.rows_per_unit)
+    rows = open_rows(table, ticket)
+    noised = rows.noised_total(query, how.grid, how.scale, rate=how.rate)
+    return _release(table, ticket, noised, how.scale * rows.noise_growth, how.grid)
+
+
+@dataclass(frozen=True)
+class Measure:
+    """How a query is measured: noise scale and grid in its units, and the rate of sampling."""
+
+    scale: float
+    grid: float
+    rate: float = 1.0
+
+
+def gaussian_measure(query: Query, event: Event, relation: Relation, rows_per_unit: int) -> Measure:
+    """Noise and grid that an event has paid for; by public facts alone.
+
+    Whoever answers a query, here or at a client, works them out for himself.
+    """
     check_bounded(query, event)
     match event:
         case PoissonGaussian():
-            if table.rows_per_unit > 1:
+            if rows_per_unit > 1:
                 raise SettingError(
                     "Rows are sampled one by one, which proves nothing for units of several rows: "
                     "use Unit(..., rows=1), or a job without sampling."
@@ -52,16 +75,14 @@ def gaussian_sum(table: PrivateTable, query: Query, ticket: Ticket) -> Release:
             # dp-accounting's sampled Gaussian expects the bound of one row in both relations.
             scale, rate = event.noise_multiplier * query.bound, event.rate
         case Gaussian():
-            sensitivity = query.sensitivity(ticket.relation) * table.rows_per_unit
+            sensitivity = query.sensitivity(relation) * rows_per_unit
             scale, rate = event.noise_multiplier * sensitivity, 1.0
         case Unprotected():
-            return _noiseless(table, query, ticket)
+            bits = _NOISELESS_BITS + query.fineness
+            return Measure(0.0, 2.0 ** (math.floor(math.log2(query.bound)) - bits))
         case _:
             raise _wrong(event, "Gaussian")
-    grid = noise.grid_for(scale) * 2.0**-query.fineness
-    total = open_rows(table, ticket).total(query, grid, rate=rate)
-    noised = total + noise.gaussian(query.size, scale / grid)
-    return _release(table, ticket, noised, scale, grid)
+    return Measure(scale, noise.grid_for(scale) * 2.0**-query.fineness, rate)
 
 
 def laplace_sum(table: PrivateTable, query: Query, ticket: Ticket) -> Release:
@@ -106,10 +127,9 @@ def check_bounded(query: Query, event: Event) -> None:
 
 
 def _noiseless(table: PrivateTable, query: Query, ticket: Ticket) -> Release:
-    bits = _NOISELESS_BITS + query.fineness
-    grid = 2.0 ** (math.floor(math.log2(query.bound)) - bits)
-    total = open_rows(table, ticket).total(query, grid)
-    return _release(table, ticket, total, 0.0, grid)
+    how = gaussian_measure(query, ticket.event, ticket.relation, table.rows_per_unit)
+    total = open_rows(table, ticket).total(query, how.grid)
+    return _release(table, ticket, total, 0.0, how.grid)
 
 
 def _release(

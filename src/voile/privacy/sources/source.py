@@ -25,6 +25,10 @@ from voile.schema import Schema
 from voile.schema.columns import Level
 
 if TYPE_CHECKING:
+    from voile.privacy.clients.updates import ClientWork
+    from voile.privacy.events import Plan
+    from voile.privacy.grant import Ticket
+    from voile.privacy.ledger import Entry, Ledger
     from voile.privacy.queries import Query
 
 T = TypeVar("T")
@@ -70,6 +74,44 @@ class RowSource(ABC):
             result += part
         return result
 
+    def noised_total(
+        self, query: Query, grid: float, scale: float, *, rate: float = 1.0
+    ) -> NDArray[np.int64]:
+        """The same with Gaussian noise of standard deviation ``scale`` (in the query's units).
+
+        Rows that lie elsewhere may get their noise there: see ``noise_growth``.
+        """
+        total = self.total(query, grid, rate=rate)
+        return total + noise.gaussian(query.size, scale / grid)
+
+    @property
+    def summed_only(self) -> bool:
+        """Whether rows can be summed over, but not gathered in one place."""
+        return False
+
+    @property
+    def places_per_unit(self) -> int:
+        """In how many places one privacy unit may have rows."""
+        return 1
+
+    @property
+    def noise_growth(self) -> float:
+        """Standard deviation of the noise in `noised_total` relative to what was asked for."""
+        return 1.0
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a receipt must say about where the rows are, in sentences."""
+        return ()
+
+    def look(self, ticket: Ticket) -> RowSource:
+        """The rows for one look that was paid for; sources that pass it on need to know which."""
+        return self
+
+    def settle(self, plan: Plan, what: str, ledger: Ledger, pay: Callable[[str], Entry]) -> Entry:
+        """Have a plan paid by everybody who has to; ``pay`` writes it into ``ledger``."""
+        return pay(what)
+
     def tally(self, column: str) -> Counter[Level]:
         """How often each value of a column without listed levels occurs; missing ones left out."""
         self._check((column,))
@@ -92,6 +134,16 @@ class RowSource(ABC):
     def weighted(self) -> bool:
         """Whether weights were given with the rows; public, unlike the weights."""
         return self._weights is not None
+
+    def updates(self, work: ClientWork, grid: float, *, rate: float = 1.0) -> NDArray[np.int64]:
+        """Sum of what clients make of all their rows; a table is one client.
+
+        Each takes part with the probability ``rate``, by a secret coin.
+        """
+        self._check(work.columns)
+        if rate < 1.0 and not noise.bernoulli(1, rate)[0]:
+            return np.zeros(work.size, dtype=np.int64)
+        return work.clipped(list(self.blocks(work.columns)), grid)
 
     def deal(self, names: Collection[str], groups: int) -> list[dict[str, Column]]:
         """Deal each row into one of ``groups`` at random; what the rows of each group keep.

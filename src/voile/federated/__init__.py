@@ -1,0 +1,1 @@
+"""Training together without pooling rows: networks, clients, servers, and who is protected."""

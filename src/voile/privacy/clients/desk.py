@@ -1,0 +1,375 @@
+"""A client's side of a federation: rows, a ledger of its own, and answers to what was paid for.
+
+The desk trusts no number that arrives: it pays each plan from its own ledger before the first
+answer, takes noise, grid and sampling from its own copy of that plan, clips by its own code,
+answers no more looks than announced, and repeats an answer rather than making a second one.
+Proof: docs/proofs/federated.md.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+from numpy.typing import NDArray
+
+from voile.errors import FederationError, PlanError, SettingError, VoileError
+from voile.privacy import noise
+from voile.privacy.budget import Budget
+from voile.privacy.clients.masks import Masker, Roster
+from voile.privacy.clients.memory import DeskMemory
+from voile.privacy.clients.questions import (
+    PROTOCOL,
+    Answer,
+    Joined,
+    Lacking,
+    LookAt,
+    Opening,
+    Paid,
+    Payment,
+    Refusal,
+    SumOver,
+    Tallied,
+    Tally,
+    Work,
+    open_envelope,
+)
+from voile.privacy.clients.terms import LEAST_SHARE, Terms, Trust
+from voile.privacy.clients.updates import ClientWork
+from voile.privacy.events import Event, Gaussian, PoissonGaussian
+from voile.privacy.grant import Grant, reserve
+from voile.privacy.ledger import Ledger
+from voile.privacy.ledger.affordable import check_affordable
+from voile.privacy.mechanisms.sums import gaussian_measure
+from voile.privacy.queries import Query
+from voile.privacy.receipt import Receipt, write_receipt
+from voile.privacy.vault import PrivateTable, keep, open_rows
+from voile.privacy.wire import MissingParts, Packer, Unpacker
+from voile.schema import Schema
+
+_LOG = logging.getLogger("voile.clients")
+
+_REMEMBERED = 4
+"""Answers that are kept for questions that come again; a server is never further behind."""
+
+_GAUSSIAN = (Gaussian, PoissonGaussian)
+
+
+class Desk:
+    """Answers a server's questions about private rows, each as often as it was paid for.
+
+    Parameters
+    ----------
+    table : PrivateTable
+        The client's rows.
+    ledger : Ledger
+        The client's own; every job pays its plan here, too, or is refused.
+    name : str
+        As the other clients know it.
+    accepts : collection of {"aggregator", "shares", "nobody"}
+        Whom this client is ready to trust.
+    colluders : int
+        With shares of noise: refuse jobs in which fewer other clients may collude.
+    memory : path, optional
+        A file in which the desk remembers what it has answered, so that it may be restarted in the
+        middle of a job. Without it a restarted client pays a running job again.
+    key : X25519PrivateKey, optional
+        A lasting key for masks; by default a new one for each job.
+    known_keys : mapping of str to bytes, optional
+        Public keys of the other clients, agreed beforehand: others are refused.
+    """
+
+    def __init__(
+        self,
+        table: PrivateTable,
+        ledger: Ledger,
+        *,
+        name: str,
+        accepts: Collection[str] = tuple(Trust),
+        colluders: int = 0,
+        memory: str | Path | None = None,
+        key: X25519PrivateKey | None = None,
+        known_keys: Mapping[str, bytes] | None = None,
+    ) -> None:
+        unknown = set(accepts) - set(Trust)
+        if unknown or isinstance(accepts, str):
+            raise SettingError(f"The 'accepts' must be some of {[str(t) for t in Trust]}.")
+        self.name, self.ledger = name, ledger
+        self._table, self._accepts, self._colluders = table, frozenset(accepts), colluders
+        self._memory = DeskMemory(memory)
+        self._key, self._known = key, None if known_keys is None else dict(known_keys)
+        self._jobs: dict[str, _Job] = {}
+        self._packer, self._unpacker = Packer(), Unpacker()
+        self._turn = threading.Lock()
+
+    def answer(self, message: bytes) -> bytes:
+        """Answer one message; never raises, and refusals depend on public facts alone."""
+        with self._turn:
+            return self._packer.pack(self._reply(message)).body
+
+    def receipts(self, delta: float | None = None) -> tuple[Receipt, ...]:
+        """What each plan that was paid here has promised this client's rows."""
+        budget = Budget(self.ledger.budget.epsilon, delta or self.ledger.budget.delta)
+        jobs = list(self._jobs.values())
+        return tuple(write_receipt(grant, budget) for job in jobs for grant in job.grants.values())
+
+    def __repr__(self) -> str:
+        return f"<Desk {self.name!r}: rows private>"
+
+    # -- messages -----------------------------------------------------------------------------
+
+    def _reply(self, message: bytes) -> object:
+        try:
+            question = open_envelope(self._unpacker, message)
+            return self._consider(question)
+        except MissingParts as missing:
+            return Lacking(missing.digests)
+        except VoileError as error:
+            _LOG.warning("client %s refused: %s", self.name, error)
+            return Refusal(str(error))
+        except Exception as error:
+            # The text of a foreign error may quote rows; its kind is all that leaves.
+            _LOG.exception("client %s failed", self.name)
+            return Refusal(f"the client failed with {type(error).__name__}")
+
+    def _consider(self, question: object) -> object:
+        if isinstance(question, Opening):
+            return self._open(question)
+        job = self._jobs.get(getattr(question, "job", ""))
+        if job is None:
+            return Lacking(job_unknown=True)
+        match question:
+            case Payment():
+                return self._pay(job, question)
+            case SumOver():
+                return self._sum(job, question)
+            case Tally():
+                return self._tally(job, question)
+            case Work():
+                return self._work(job, question)
+        raise FederationError("The message is no question that this client knows.")
+
+    def _open(self, question: Opening) -> Joined:
+        terms = question.terms
+        if question.protocol != PROTOCOL:
+            raise FederationError(
+                f"The server speaks protocol {question.protocol}, this client {PROTOCOL}: install "
+                "the same version of voile."
+            )
+        if question.relation is not self.ledger.relation:
+            raise FederationError(
+                f"The job promises for {question.relation}, this client's ledger for "
+                f"{self.ledger.relation}: use one relation everywhere."
+            )
+        if terms.trust not in self._accepts:
+            raise FederationError(
+                f"The job asks for trust {str(terms.trust)!r}; this client accepts "
+                f"{sorted(map(str, self._accepts))}."
+            )
+        if terms.trust == Trust.SHARES and terms.colluders < self._colluders:
+            raise FederationError(
+                f"The job is safe from {terms.colluders} colluding clients; this client asks for "
+                f"{self._colluders}."
+            )
+        if self.name not in terms.clients:
+            raise FederationError(f"This client's name {self.name!r} is not among the job's.")
+        if question.job not in self._jobs:
+            self._jobs[question.job] = _Job(
+                question.job, terms, question.schema, Masker(self.name, self._key)
+            )
+        job = self._jobs[question.job]
+        if job.terms != terms:
+            raise FederationError("The terms of a job cannot change while it runs.")
+        self._table_for(job, question.schema, ())  # refuses columns that are not here
+        table = self._table
+        return Joined(self.name, job.masker.public_key, table.largest_weight, table.weighted)
+
+    def _pay(self, job: _Job, question: Payment) -> Paid:
+        known = job.grants.get(question.number)
+        if known is not None:
+            if known.plan != question.plan:
+                raise PlanError("The plan of a job cannot change once it is paid.")
+            if self._memory.entry_of(job.name, question.number) is None:
+                self._memory.paid(job.name, question.number, known.entry.id)
+            return Paid(known.entry.id)
+        table = self._table
+        before = self._memory.entry_of(job.name, question.number)
+        if before is not None:
+            found = [one for one in self.ledger.history() if one.id == before]
+            if found and found[0].plan == question.plan:
+                job.grants[question.number] = Grant(question.plan, found[0], self.ledger, table)
+                job.answered.update(self._memory.answered(job.name, question.number))
+                return Paid(before)
+        if not question.final:
+            check_affordable(self.ledger, question.plan, question.what)
+            return Paid("")
+        grant = reserve(table, self.ledger, question.plan, f"{question.what} ({job.name[:12]})")
+        job.grants[question.number] = grant
+        self._memory.paid(job.name, question.number, grant.entry.id)
+        return Paid(grant.entry.id)
+
+    # -- looks --------------------------------------------------------------------------------
+
+    def _sum(self, job: _Job, question: SumOver) -> Answer:
+        event = job.event_of(question.look)
+        trust = job.terms.trust
+        if trust != Trust.AGGREGATOR and not isinstance(event, _GAUSSIAN):
+            raise PlanError(
+                f"With trust {str(trust)!r} clients answer Gaussian looks alone. This one was paid "
+                f"as {event.kind!r}."
+            )
+        if (question.roster is None) is (trust == Trust.SHARES):
+            raise FederationError("Masks belong to shares of noise, and to nothing else.")
+        values = job.recall(question.look)
+        if values is None:
+            if not isinstance(question.query, Query):
+                raise FederationError("The message holds no query.")
+            values = self._look(job, question, event)
+        if question.roster is None:
+            return Answer(question.look, values)
+        job.check_roster(question.look, question.roster, self.name, self._known)
+        return Answer(
+            question.look, job.masker.hide(values, question.roster, job.context(question.look))
+        )
+
+    def _look(self, job: _Job, question: SumOver, event: Event) -> NDArray[np.int64]:
+        query, look = question.query, question.look
+        table = self._table_for(job, question.schema, question.preparations)
+        rate, share, grid = 1.0, 0.0, question.grid
+        if isinstance(event, _GAUSSIAN):
+            per_unit = table.rows_per_unit * job.terms.clients_per_unit
+            how = gaussian_measure(query, event, self.ledger.relation, per_unit)
+            if how.grid != grid:
+                raise FederationError("The server's grid is not the one of the plan.")
+            rate, share = how.rate, job.terms.share(how.scale) / grid
+        if share and share < LEAST_SHARE:
+            raise FederationError("The shares of noise are too fine for their proof.")
+        job.check_new(look)
+        self._memory.answering(job.name, look.number, look.label, look.index)
+        ticket = job.grants[look.number].take(look.label)
+        job.answered[look.number, look.label] = look.index
+        values = open_rows(table, ticket).total(query, grid, rate=rate)
+        if share:
+            values = values + noise.gaussian(query.size, share)
+        job.remember(look, values)
+        return values
+
+    def _tally(self, job: _Job, question: Tally) -> Tallied:
+        job.event_of(question.look)
+        if job.terms.trust != Trust.AGGREGATOR:
+            raise PlanError(
+                "Levels that nobody listed cannot be found without trusting the aggregator: list "
+                "them in the schema."
+            )
+        table = self._table_for(job, question.schema, ())
+        job.check_new(question.look)
+        look = question.look
+        self._memory.answering(job.name, look.number, look.label, look.index)
+        job.answered[look.number, look.label] = look.index
+        ticket = job.grants[look.number].take(look.label)
+        found = open_rows(table, ticket).tally(question.column)
+        return Tallied(look, tuple(found), tuple(found.values()))
+
+    def _work(self, job: _Job, question: Work) -> Answer:
+        job.event_of(question.look)
+        if job.terms.trust != Trust.AGGREGATOR:
+            raise PlanError("Updates of whole clients are for a trusted aggregator.")
+        known = job.recall(question.look)
+        if known is not None:
+            return Answer(question.look, known)
+        work, look = question.work, question.look
+        if not isinstance(work, ClientWork):
+            raise FederationError("The message holds no work for clients.")
+        table = self._table_for(job, question.schema, question.preparations)
+        job.check_new(look)
+        self._memory.answering(job.name, look.number, look.label, look.index)
+        job.answered[look.number, look.label] = look.index
+        ticket = job.grants[look.number].take(look.label)
+        values = open_rows(table, ticket).updates(work, question.grid)
+        job.remember(look, values)
+        return Answer(look, values)
+
+    def _table_for(self, job: _Job, schema: Schema, preparations: tuple[Any, ...]) -> PrivateTable:
+        """The rows under a schema, with what is to be kept per row."""
+        done = job.prepared
+        if job.table is None or job.schema != schema or done != preparations[: len(done)]:
+            job.table, job.schema, done = self._table.with_schema(schema), schema, ()
+        for preparation in preparations[len(done) :]:
+            keep(job.table, preparation.columns, preparation.prepare)
+        job.prepared = preparations
+        return job.table
+
+
+@dataclass
+class _Job:
+    """What a desk knows about a job while it runs."""
+
+    name: str
+    terms: Terms
+    schema: Schema
+    masker: Masker
+    table: PrivateTable | None = None
+    prepared: tuple[Any, ...] = ()
+    grants: dict[int, Grant] = field(default_factory=dict)
+    answered: dict[tuple[int, str], int] = field(default_factory=dict)
+    answers: dict[LookAt, NDArray[np.int64]] = field(default_factory=dict)
+    rosters: dict[LookAt, list[Roster]] = field(default_factory=dict)
+
+    def event_of(self, look: LookAt) -> Event:
+        """What was paid for a look."""
+        grant = self.grants.get(look.number)
+        if grant is None:
+            raise PlanError("This plan was not paid by this client.")
+        event = grant.plan[look.label]
+        if not 0 <= look.index < event.count:
+            raise PlanError(f"The plan announced {event.count} looks for {look.label!r}.")
+        return event
+
+    def check_new(self, look: LookAt) -> None:
+        """Refuse a look that was answered before and is forgotten: it would be a second one."""
+        if look.index <= self.answered.get((look.number, look.label), -1):
+            raise PlanError(f"The look {look.label!r} {look.index} was answered before.")
+
+    def recall(self, look: LookAt) -> NDArray[np.int64] | None:
+        """The answer that was given to the same look."""
+        return self.answers.get(look)
+
+    def remember(self, look: LookAt, values: NDArray[np.int64]) -> None:
+        """Keep an answer for questions that come again."""
+        self.answers[look] = values
+        while len(self.answers) > _REMEMBERED:
+            oldest = next(iter(self.answers))
+            del self.answers[oldest]
+            self.rosters.pop(oldest, None)
+
+    def context(self, look: LookAt) -> bytes:
+        """Names a look for the masks."""
+        return f"{self.name}\0{look.number}\0{look.label}\0{look.index}".encode()
+
+    def check_roster(
+        self, look: LookAt, roster: Roster, name: str, known: Mapping[str, bytes] | None
+    ) -> None:
+        """Refuse rosters from which the server could learn more than one sum of enough clients."""
+        before = self.rosters.setdefault(look, [])
+        if roster in before:
+            return
+        names = set(roster.keys)
+        if not names <= set(self.terms.clients) or len(names) < self.terms.fewest:
+            raise FederationError(
+                "The roster has too few clients, or some that are not of the job."
+            )
+        if roster.keys.get(name) != self.masker.public_key:
+            raise FederationError("The roster has another key for this client.")
+        if known is not None and any(
+            known.get(one) != key for one, key in roster.keys.items() if one != name
+        ):
+            raise FederationError("The roster has keys that were not agreed on beforehand.")
+        if before and not names < set(before[-1].keys):
+            raise FederationError("Each attempt at a sum must have fewer clients than the last.")
+        before.append(roster)

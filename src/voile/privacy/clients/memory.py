@@ -1,0 +1,71 @@
+"""What a client's desk must not forget: which plans it paid, and which looks it has answered."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from voile.errors import LedgerUnavailable
+
+
+class DeskMemory:
+    """A small file, written before each answer leaves; or nothing, without a path.
+
+    Parameters
+    ----------
+    path : path or None
+    """
+
+    def __init__(self, path: str | Path | None) -> None:
+        self._path = None if path is None else Path(path)
+        self._jobs: dict[str, dict[str, Any]] = {}
+        if self._path is not None and self._path.exists():
+            try:
+                self._jobs = dict(json.loads(self._path.read_text(encoding="utf-8"))["jobs"])
+            except (OSError, ValueError, KeyError, TypeError) as error:
+                raise LedgerUnavailable(
+                    f"The memory of this client, {self._path}, cannot be read ({error}): restore "
+                    "it, or remove it and let running jobs be paid again."
+                ) from error
+
+    def entry_of(self, job: str, number: int) -> str | None:
+        """The line of the ledger by which a plan was paid."""
+        plan = self._jobs.get(job, {}).get(str(number))
+        return None if plan is None else str(plan["entry"])
+
+    def answered(self, job: str, number: int) -> dict[tuple[int, str], int]:
+        """The last look of each step that was answered."""
+        plan = self._jobs.get(job, {}).get(str(number), {"looks": {}})
+        return {(number, str(label)): int(last) for label, last in plan["looks"].items()}
+
+    def paid(self, job: str, number: int, entry: str) -> None:
+        """Note a payment."""
+        if self._path is not None:
+            plans = {**self._jobs.get(job, {}), str(number): {"entry": entry, "looks": {}}}
+            self._write({**self._jobs, job: plans})
+
+    def answering(self, job: str, number: int, label: str, index: int) -> None:
+        """Note that a look is about to be answered."""
+        if self._path is not None:
+            plan = self._jobs[job][str(number)]
+            looks = {**plan["looks"], label: index}
+            plans = {**self._jobs[job], str(number): {**plan, "looks": looks}}
+            self._write({**self._jobs, job: plans})
+
+    def _write(self, jobs: dict[str, dict[str, Any]]) -> None:
+        assert self._path is not None
+        new = self._path.with_name(self._path.name + ".new")
+        try:
+            with new.open("w", encoding="utf-8") as file:
+                json.dump({"jobs": jobs}, file)
+                file.flush()
+                os.fsync(file.fileno())
+            new.replace(self._path)
+            self._jobs = jobs
+        except OSError as error:
+            raise LedgerUnavailable(
+                f"The memory of this client, {self._path}, cannot be written ({error.strerror}): "
+                "nothing was answered. Make room, or give another path."
+            ) from error

@@ -1,0 +1,180 @@
+"""What a server may ask of a client, and what a client may answer, as frozen facts.
+
+Every question belongs to a job. Those about rows name a look that both ledgers have paid for; the
+client works out noise, grid and sampling for itself from its own copy of the plan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from voile.errors import DataError
+from voile.privacy.budget import Relation
+from voile.privacy.clients.masks import Roster
+from voile.privacy.clients.terms import Terms
+from voile.privacy.events import Plan
+from voile.privacy.wire import Packed, Packer, Unpacker, sendable
+from voile.schema import Schema
+
+PROTOCOL = 1
+
+
+@sendable
+@dataclass(frozen=True)
+class Opening:
+    """Will you take part in this job, on these terms?"""
+
+    job: str
+    schema: Schema
+    relation: Relation
+    terms: Terms
+    protocol: int = PROTOCOL
+
+
+@sendable
+@dataclass(frozen=True)
+class Payment:
+    """Can you pay this plan (``final`` false), or: pay it now, before the first of its looks."""
+
+    job: str
+    number: int
+    plan: Plan
+    what: str
+    final: bool
+
+
+@sendable
+@dataclass(frozen=True)
+class LookAt:
+    """Which look of which paid plan a question is about."""
+
+    number: int
+    label: str
+    index: int
+
+
+@sendable
+@dataclass(frozen=True)
+class SumOver:
+    """Sum a query over your rows.
+
+    Attributes
+    ----------
+    job : str
+    look : LookAt
+    schema : Schema
+        As completed so far.
+    preparations : tuple
+        What to keep per row beforehand, in order.
+    query : Query
+    grid : float
+    roster : Roster or None
+        Whose masks to add (``Trust.SHARES``).
+    """
+
+    job: str
+    look: LookAt
+    schema: Schema
+    preparations: tuple[Any, ...]
+    query: Any
+    grid: float
+    roster: Roster | None = None
+
+
+@sendable
+@dataclass(frozen=True)
+class Tally:
+    """How often does each value of an unlisted column occur (for a trusted aggregator)?"""
+
+    job: str
+    look: LookAt
+    schema: Schema
+    column: str
+
+
+@sendable
+@dataclass(frozen=True)
+class Work:
+    """Work on all your rows and answer with one vector, clipped as a whole (a client's promise)."""
+
+    job: str
+    look: LookAt
+    schema: Schema
+    preparations: tuple[Any, ...]
+    work: Any
+    grid: float
+
+
+@sendable
+@dataclass(frozen=True)
+class Joined:
+    """I take part."""
+
+    name: str
+    key: bytes
+    largest_weight: float
+    weighted: bool
+
+
+@sendable
+@dataclass(frozen=True)
+class Paid:
+    """I can pay, or have paid (``entry`` names the line of my ledger)."""
+
+    entry: str
+
+
+@sendable
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """A vector of whole grid units, of shape (size,)."""
+
+    look: LookAt
+    values: NDArray[np.int64]
+
+
+@sendable
+@dataclass(frozen=True)
+class Tallied:
+    """Values and how often they occur."""
+
+    look: LookAt
+    levels: tuple[Any, ...]
+    counts: tuple[int, ...]
+
+
+@sendable
+@dataclass(frozen=True)
+class Refusal:
+    """No, and why; by public facts alone."""
+
+    reason: str
+
+
+@sendable
+@dataclass(frozen=True)
+class Lacking:
+    """I do not have these parts of the message, or do not know the job: tell me again."""
+
+    digests: tuple[str, ...] = ()
+    job_unknown: bool = False
+
+
+def envelope(packer: Packer, packed: Packed, held: Mapping[str, None] | set[str]) -> bytes:
+    """A message with those of its parts that the other side does not hold yet."""
+    parts = {digest: data for digest, data in packed.parts.items() if digest not in held}
+    return packer.pack({"parts": parts, "body": packed.body}).body
+
+
+def open_envelope(unpacker: Unpacker, message: bytes) -> Any:
+    """What is in an envelope; takes in its parts."""
+    outer = unpacker.unpack(message)
+    if not isinstance(outer, dict) or set(outer) != {"parts", "body"}:
+        raise DataError("The message is no envelope: both sides need the same version of voile.")
+    unpacker.hold(outer["parts"])
+    return unpacker.unpack(outer["body"])

@@ -1,0 +1,263 @@
+"""Rows that lie with clients, as a row source: training code asks it as it asks a table."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from voile.errors import DataError, FederationError, PlanError, SettingError, VaultError
+from voile.privacy import noise
+from voile.privacy.budget import Relation
+from voile.privacy.clients.masks import Roster
+from voile.privacy.clients.questions import LookAt, SumOver, Tallied, Tally, Work
+from voile.privacy.clients.session import Session, read_answer
+from voile.privacy.clients.terms import Trust
+from voile.privacy.events import Gaussian, Plan, PoissonGaussian
+from voile.privacy.grant import Ticket
+from voile.privacy.ledger import Entry, Ledger
+from voile.privacy.query_kernels import check_bound
+from voile.privacy.sources.block import Block, Column
+from voile.privacy.sources.source import RowSource
+from voile.privacy.vault import PrivateTable
+from voile.privacy.wire import Packer
+from voile.schema import Schema
+from voile.schema.columns import Level
+
+if TYPE_CHECKING:
+    from voile.privacy.clients.updates import ClientWork
+    from voile.privacy.queries import Query
+
+_TAIL = 12.0
+"""Standard deviations of a client's own noise that an answer may lie beyond its largest sum."""
+
+
+class ClientsSource(RowSource):
+    """The rows of all clients of a job, summed over where they are.
+
+    Parameters
+    ----------
+    session : Session
+    schema : Schema
+        Agreed on, or completed since.
+    """
+
+    def __init__(self, session: Session, schema: Schema) -> None:
+        self.schema = schema
+        self._session = session
+        self._weights = object() if session.weighted else None
+        self._preparations: list[Any] = []
+        self._at: _Look | None = None
+        self._answered = len(session.terms.clients)
+
+    # -- what it is ---------------------------------------------------------------------------
+
+    @property
+    def summed_only(self) -> bool:
+        """Rows cannot be gathered."""
+        return True
+
+    @property
+    def places_per_unit(self) -> int:
+        """At how many clients one unit may have rows."""
+        return self._session.terms.clients_per_unit
+
+    @property
+    def noise_growth(self) -> float:
+        """More than 1 if clients add more noise together than was paid for."""
+        return self._session.terms.growth(self._answered)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Who is protected from whom."""
+        return self._session.terms.notes
+
+    def with_schema(self, schema: Schema) -> ClientsSource:
+        """The same rows under another schema; what was kept per row is forgotten."""
+        self._check_unit(schema)
+        return ClientsSource(self._session, schema)
+
+    def settle(self, plan: Plan, what: str, ledger: Ledger, pay: Callable[[str], Entry]) -> Entry:
+        """Every client pays from its own ledger, too."""
+        if self._session.terms.trust != Trust.AGGREGATOR:
+            _check_gaussian(plan)
+        return self._session.settle(plan, what, ledger, pay)
+
+    def look(self, ticket: Ticket) -> ClientsSource:
+        """The same rows for one look, which clients must be told about."""
+        other = ClientsSource(self._session, self.schema)
+        other._preparations = self._preparations
+        at = self._session.next_look(ticket.grant.entry.id, ticket.label)
+        other._at = _Look(at, ticket)
+        return other
+
+    # -- sums ---------------------------------------------------------------------------------
+
+    def total(self, query: Query, grid: float, *, rate: float = 1.0) -> NDArray[np.int64]:
+        """The exact sum; for a trusted aggregator alone."""
+        self._only_trusted("an exact sum")
+        self._session.journal.write({"line": "beyond"})
+        return self._sum(query, grid, 0.0)
+
+    def noised_total(
+        self, query: Query, grid: float, scale: float, *, rate: float = 1.0
+    ) -> NDArray[np.int64]:
+        """The noised sum, from the journal if it was released before a restart."""
+        look = self._look.at
+        packer = Packer()
+        asked = hashlib.sha256(packer.pack(query).body).hexdigest()
+        for line in self._session.journal.lines:
+            if line["line"] == "release" and line["look"] == look:
+                if line["asked"] != asked:
+                    raise FederationError(
+                        "The journal's job asked something else here: give the same model, "
+                        "settings and data facts, or begin anew."
+                    )
+                self._answered = int(line["answered"])
+                return np.asarray(line["values"])
+        total = self._sum(query, grid, self._session.terms.share(scale))
+        if self._session.terms.trust == Trust.AGGREGATOR:
+            total = total + noise.gaussian(query.size, scale / grid)
+        self._session.journal.write(
+            {
+                "line": "release",
+                "look": look,
+                "asked": asked,
+                "answered": self._answered,
+                "values": total,
+            }
+        )
+        return total
+
+    def _sum(self, query: Query, grid: float, share: float) -> NDArray[np.int64]:
+        self._check(query.columns)
+        check_bound(query.bound)
+        look, terms = self._look.at, self._session.terms
+        masked = terms.trust == Trust.SHARES
+        # What the largest client could send: all its rows in one direction, and its noise.
+        limit = (query.bound * terms.most_rows + _TAIL * share * math.sqrt(query.size)) / grid
+
+        def ask(roster: Roster | None) -> SumOver:
+            return SumOver(
+                self._session.job,
+                look,
+                self.schema,
+                tuple(self._preparations),
+                query,
+                grid,
+                roster,
+            )
+
+        read = read_answer(look, query.size, math.inf if masked else limit)
+        found = self._session.collect(ask, look, read)
+        self._answered = len(found)
+        result = np.zeros(query.size, dtype=np.int64)
+        for values in found.values():
+            result += values
+        return result
+
+    def updates(self, work: ClientWork, grid: float, *, rate: float = 1.0) -> NDArray[np.int64]:
+        """Sum of the vectors of the clients that a secret coin chooses."""
+        self._only_trusted("an update of whole clients")
+        self._session.journal.write({"line": "beyond"})
+        look, terms = self._look.at, self._session.terms
+        names = terms.clients
+        if rate < 1.0:
+            chosen = noise.bernoulli(len(names), rate)
+            names = tuple(name for name, one in zip(names, chosen, strict=True) if one)
+        question = Work(self._session.job, look, self.schema, tuple(self._preparations), work, grid)
+        read = read_answer(look, work.size, work.bound / grid * (1.0 + 1e-9))
+        found = self._session.collect(lambda _: question, look, read, names)
+        result = np.zeros(work.size, dtype=np.int64)
+        for values in found.values():
+            result += values
+        return result
+
+    def tally(self, column: str) -> Counter[Level]:
+        """How often each value occurs; for a trusted aggregator alone."""
+        self._only_trusted("finding levels that nobody listed")
+        self._check((column,))
+        self._session.journal.write({"line": "beyond"})
+        look = self._look.at
+
+        def read(name: str, reply: object) -> Counter[Level]:
+            if not isinstance(reply, Tallied) or len(reply.levels) != len(reply.counts):
+                raise DataError("the client sent no tally")
+            counts = [int(count) for count in reply.counts]
+            if min(counts, default=0) < 0 or sum(counts) > self._session.terms.most_rows:
+                raise DataError("the tally counts more rows than a client can have")
+            return Counter(dict(zip(reply.levels, counts, strict=True)))
+
+        question = Tally(self._session.job, look, self.schema, column)
+        result: Counter[Level] = Counter()
+        for found in self._session.collect(lambda _: question, look, read).values():
+            result.update(found)
+        return result
+
+    # -- what stays with the rows -------------------------------------------------------------
+
+    def keep(self, columns: Collection[str], work: Callable[[Block], None]) -> None:
+        """Have clients keep something per row; sent with the next question."""
+        self._check(columns)
+        owner = getattr(work, "__self__", None)
+        if owner is None or getattr(work, "__name__", "") != "prepare":
+            raise SettingError(
+                "Clients can keep only what a sendable object's `prepare` makes of their rows."
+            )
+        Packer().pack(owner)  # refuses here what cannot be sent
+        self._preparations.append(owner)
+
+    def blocks(self, columns: Collection[str]) -> Iterator[Block]:
+        """Refused: rows do not leave their clients."""
+        raise VaultError("Rows of a federation lie with its clients and cannot be gathered.")
+
+    def deal(self, names: Collection[str], groups: int) -> list[dict[str, Column]]:
+        """Refused: groups of rows would have to be gathered."""
+        raise VaultError(
+            "Sample-and-aggregate needs the rows in one place: use a mechanism that sums."
+        )
+
+    # -- checks -------------------------------------------------------------------------------
+
+    @property
+    def _look(self) -> _Look:
+        if self._at is None:
+            raise PlanError("Rows of a federation are summed with a ticket alone.")
+        return self._at
+
+    def _only_trusted(self, what: str) -> None:
+        if self._session.terms.trust != Trust.AGGREGATOR:
+            raise PlanError(
+                f"With trust {str(self._session.terms.trust)!r} clients answer noised Gaussian "
+                f"sums alone; {what} needs trust='aggregator', or a complete schema and a finite "
+                "epsilon."
+            )
+
+
+@dataclass(frozen=True)
+class _Look:
+    at: LookAt
+    ticket: Ticket
+
+
+def _check_gaussian(plan: Plan) -> None:
+    """Refuse, before anything is paid, what clients could not answer without trust."""
+    other = [step for step in plan if not isinstance(step.event, (Gaussian, PoissonGaussian))]
+    if other:
+        raise PlanError(
+            "Without trust in the aggregator clients answer Gaussian sums alone; "
+            f"{other[0].label!r} is a {other[0].event.kind!r} look. List all levels and classes in "
+            "the schema, or use trust='aggregator'."
+        )
+
+
+def open_clients(session: Session, schema: Schema, relation: Relation) -> PrivateTable:
+    """Have clients join a job; its table: rows at the clients, asked through `session`."""
+    session.open(schema, relation)
+    return PrivateTable(ClientsSource(session, schema), object(), session.largest_weight)

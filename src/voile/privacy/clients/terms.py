@@ -1,0 +1,138 @@
+"""The terms of a federated job: who trusts whom, and what follows for noise and receipts."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import StrEnum
+
+from voile.errors import SettingError
+from voile.privacy.noise import GRID_BITS
+from voile.privacy.wire import sendable
+
+_MOST_CLIENTS = 100_000
+LEAST_SHARE = 2.0**10
+"""Fewest grid steps of a share of noise for which its sum is proved (docs/proofs/federated.md)."""
+
+
+class Trust(StrEnum):
+    """Whom the clients have to trust."""
+
+    AGGREGATOR = "aggregator"
+    """The server sees each client's exact sums, and adds the noise."""
+    SHARES = "shares"
+    """Clients add shares of the noise under masks: the server sees noised sums over all of them."""
+    NOBODY = "nobody"
+    """Each client adds all of the noise to its own answer."""
+
+
+@sendable
+@dataclass(frozen=True)
+class Terms:
+    """What all sides of a job agree on before its first look.
+
+    Attributes
+    ----------
+    trust : Trust
+    clients : tuple of str
+        Names of all clients.
+    dropouts : int
+        So many may be missing from a sum; with more the job stops.
+    colluders : int
+        So many may tell the server their noise (``Trust.SHARES``) without harm to the others.
+    clients_per_unit : int
+        At so many clients one privacy unit (a person, a row) may have rows.
+    most_rows : int
+        Most rows of one client that are believed; a larger answer is refused as impossible.
+    """
+
+    trust: str
+    clients: tuple[str, ...]
+    dropouts: int = 0
+    colluders: int = 0
+    clients_per_unit: int = 1
+    most_rows: int = 10_000_000
+
+    def __post_init__(self) -> None:
+        if self.trust not in list(Trust):
+            raise SettingError(
+                f"The 'trust' must be one of {[str(one) for one in Trust]}. Got {self.trust!r} "
+                "instead."
+            )
+        count = len(self.clients)
+        if not 1 <= count <= _MOST_CLIENTS or len(set(self.clients)) != count:
+            raise SettingError(
+                f"A federation needs 1 to {_MOST_CLIENTS} clients with different names. Got "
+                f"{count}, of which {len(set(self.clients))} differ."
+            )
+        if not all(isinstance(name, str) and name.isprintable() and name for name in self.clients):
+            raise SettingError("The names of clients must be printable text.")
+        for name, low in (("dropouts", 0), ("colluders", 0), ("clients_per_unit", 1)):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= count:
+                raise SettingError(
+                    f"The '{name}' must be a whole number from {low} to {count}, the number of "
+                    f"clients. Got {value!r} instead."
+                )
+        if not (isinstance(self.most_rows, int) and 1 <= self.most_rows <= 2**40):
+            raise SettingError(f"The 'most_rows' must be in [1, 2**40]. Got {self.most_rows!r}.")
+        if self.dropouts >= count:
+            raise SettingError(f"With {count} clients no more than {count - 1} can be missing.")
+        if self.trust == Trust.SHARES and self.honest < 2:
+            raise SettingError(
+                f"Of {count} clients, {self.dropouts} may be missing and {self.colluders} collude: "
+                "fewer than two are left to share the noise. Ask more clients, or use "
+                "trust='nobody'."
+            )
+
+    @property
+    def honest(self) -> int:
+        """Fewest clients whose noise is in a sum and unknown to the server."""
+        return len(self.clients) - self.dropouts - self.colluders
+
+    @property
+    def fewest(self) -> int:
+        """Fewest clients that must answer."""
+        return len(self.clients) - self.dropouts
+
+    def share(self, scale: float) -> float:
+        """Standard deviation that one client adds, when the whole was paid as ``scale``."""
+        if self.trust == Trust.AGGREGATOR:
+            return 0.0
+        return scale if self.trust == Trust.NOBODY else scale / math.sqrt(self.honest)
+
+    def growth(self, answered: int) -> float:
+        """Standard deviation of the noise in a sum over so many clients, relative to ``scale``."""
+        if self.trust == Trust.AGGREGATOR:
+            return 1.0
+        return math.sqrt(answered) * self.share(1.0)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Who is protected from whom, for the receipt."""
+        count = len(self.clients)
+        where = f"rows lay with {count} client{'s' if count != 1 else ''} and did not leave them"
+        match self.trust:
+            case Trust.AGGREGATOR:
+                whom = (
+                    "protects each row from everybody who sees the model, the other clients "
+                    "included; the aggregator saw each client's exact sums and is trusted"
+                )
+            case Trust.SHARES:
+                whom = (
+                    "protects each row also from an honest-but-curious server (it saw masked "
+                    "messages, whose sum has the noise of the clients), while at most "
+                    f"{self.dropouts} of them are missing and {self.colluders} collude"
+                )
+            case _:
+                whom = (
+                    "protects each row from everybody outside its client, the server and all other "
+                    "clients together included: each client added the whole noise itself"
+                )
+        notes = [f"Federated: {where}.", f"This {whom}."]
+        if self.clients_per_unit > 1:
+            notes.append(f"One unit may have rows at {self.clients_per_unit} clients.")
+        return tuple(notes)
+
+
+assert 2.0**GRID_BITS / math.sqrt(_MOST_CLIENTS) > LEAST_SHARE
