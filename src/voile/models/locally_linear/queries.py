@@ -248,7 +248,7 @@ class MapSteps(WholeQuery):
         weights, unit = self._whole_weights
         width = len(weights)
         sums = np.zeros((width, size + 1), dtype=np.int64)
-        step = max(_CHUNK_NUMBERS // (copies * width), 8)
+        step = max(min(_CHUNK_NUMBERS // (copies * width), block.rows), 8)
         single = np.empty((step * copies, size + 1), dtype=np.float32)
         double = np.empty((step * copies, size + 1))
         single[:, -1] = double[:, -1] = self._constant

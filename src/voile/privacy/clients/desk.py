@@ -105,7 +105,7 @@ class Desk:
         self._memory = DeskMemory(memory)
         self._key, self._known = key, None if known_keys is None else dict(known_keys)
         self._jobs: dict[str, _Job] = {}
-        self._packer, self._unpacker = Packer(), Unpacker()
+        self._packer, self._unpacker = Packer(), Unpacker(shared=True)
         self._turn = threading.Lock()
 
     def answer(self, message: bytes) -> bytes:
@@ -298,7 +298,8 @@ class Desk:
     def _table_for(self, job: _Job, schema: Schema, preparations: tuple[Any, ...]) -> PrivateTable:
         """The rows under a schema, with what is to be kept per row."""
         done = job.prepared
-        if job.table is None or job.schema != schema or done != preparations[: len(done)]:
+        same = job.schema is schema or job.schema == schema
+        if job.table is None or not same or done != preparations[: len(done)]:
             job.table, job.schema, done = self._table.with_schema(schema), schema, ()
         for preparation in preparations[len(done) :]:
             keep(job.table, preparation.columns, preparation.prepare)
