@@ -91,7 +91,8 @@ $(VENV)/.installed-demo: $(VENV)/.created pyproject.toml constraints.txt
 
 # The development tools contain what the demonstration needs.
 $(VENV)/.installed-dev: $(VENV)/.created pyproject.toml constraints.txt
-	@echo "Installing Voile, its tests and its development tools (one or two minutes)"
+	@echo "Installing Voile, its tests and its development tools (a few minutes)"
+	@$(PIP) torch -c constraints.txt
 	@$(PIP) -e '.[dev]' -c constraints.txt
 	@touch $@ $(VENV)/.installed-demo
 	@echo "Installed."

@@ -16,6 +16,7 @@ _DRAWN_BY = {
     "FilterBank": "voile.report.filter_page",
     "FilterDecisions": "voile.report.filter_decision_page",
     "GlobalExplanation": "voile.report.global_page",
+    "HeatMaps": "voile.report.heat_map_page",
     "Influences": "voile.report.influence_page",
     "LocalExplanation": "voile.report.local_page",
     "PrototypeDecisions": "voile.report.decision_page",

@@ -31,6 +31,9 @@ PUBLIC_CHOICES: dict[str, set[str]] = {
     "voile.explain.of_blackbox.tree_rows": {"numpy.random.Generator"},
     # Names of jobs, and the public chance that a restarted server needs again.
     "voile.privacy.clients.session": {"secrets.randbelow", "secrets.token_hex"},
+    # Noisy copies of public images, and resampling of them.
+    "voile.explain.heat_maps.attribution": {"numpy.random.default_rng"},
+    "voile.explain.heat_maps.agreement": {"numpy.random.Generator", "numpy.random.default_rng"},
     # Made-up tables.
     "voile.audit.prototype_leaks": {"numpy.random.Generator", "numpy.random.default_rng"},
 }

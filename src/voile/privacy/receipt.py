@@ -91,6 +91,8 @@ class Receipt:
     def promise(self) -> str:
         """The guarantee in a sentence."""
         if not math.isfinite(self.epsilon):
+            if not self.lines:
+                return "no guarantee is known: nothing is told of how the rows were looked at"
             return "no guarantee: at least one look at the rows had no noise"
         if not self.guarantee:
             return f"no guarantee: the noise came from a {self.noise}"

@@ -13,6 +13,7 @@ from voile.explain.filter_bank import FilterBank
 from voile.explain.filter_decisions import FilterDecisions
 from voile.explain.filter_text import no_rows_text as filter_rows_text
 from voile.explain.global_explanation import GlobalExplanation
+from voile.explain.heat_maps.record import HeatMaps
 from voile.explain.influences import Influences
 from voile.explain.local_explanation import LocalExplanation
 from voile.explain.plain_text import extremes, row_text, score_text
@@ -22,6 +23,7 @@ from voile.explain.prototype_text import no_rows_text, relevance_text
 from voile.explain.term import ExplainedTerm
 from voile.explain.wording import noisy, short, signed
 from voile.report.filter_terminal import print_bank, print_row
+from voile.report.heat_map_terminal import print_heat_maps
 from voile.report.influence_terminal import print_influences
 from voile.report.prototype_terminal import print_decision, tabulate_prototypes
 from voile.report.waterfall import find_steps
@@ -64,6 +66,8 @@ def print_record(record: object) -> None:
         console.print(Text(filter_rows_text(record.receipt)))
     elif isinstance(record, Influences):
         print_influences(console, record)
+    elif isinstance(record, HeatMaps):
+        print_heat_maps(console, record)
     else:
         raise SettingError(f"A {type(record).__name__} cannot be shown in a terminal: print() it.")
     console.print(Text(record.cost))
