@@ -13,6 +13,7 @@ from voile.version import __version__
 
 if TYPE_CHECKING:
     from voile.explain.of_blackbox.explainer import PrivateExplainer
+    from voile.federated.federation import Federation
     from voile.models.ebm.estimator import EBMClassifier, EBMRegressor
     from voile.models.load import load
     from voile.models.locally_linear.estimator import LocallyLinearClassifier
@@ -30,6 +31,7 @@ _HOMES = {
     "Category": "voile.schema",
     "EBMClassifier": "voile.models.ebm.estimator",
     "EBMRegressor": "voile.models.ebm.estimator",
+    "Federation": "voile.federated.federation",
     "GLVQClassifier": "voile.models.lvq.estimator",
     "GMLVQClassifier": "voile.models.lvq.estimator",
     "LVQ1Classifier": "voile.models.lvq.estimator",
@@ -50,6 +52,7 @@ __all__ = [
     "Category",
     "EBMClassifier",
     "EBMRegressor",
+    "Federation",
     "GLVQClassifier",
     "GMLVQClassifier",
     "LVQ1Classifier",

@@ -14,6 +14,7 @@ PUBLIC_NAMES = [
     "Category",
     "EBMClassifier",
     "EBMRegressor",
+    "Federation",
     "GLVQClassifier",
     "GMLVQClassifier",
     "LVQ1Classifier",

@@ -29,6 +29,8 @@ PUBLIC_CHOICES: dict[str, set[str]] = {
     "voile.explain.of_blackbox.summary": {"numpy.random.Generator", "numpy.random.default_rng"},
     "voile.explain.of_blackbox.tilting": {"numpy.random.Generator"},
     "voile.explain.of_blackbox.tree_rows": {"numpy.random.Generator"},
+    # Who holds which rows, in experiments.
+    "voile.federated.partition": {"numpy.random.default_rng"},
     # Names of jobs, and the public chance that a restarted server needs again.
     "voile.privacy.clients.session": {"secrets.randbelow", "secrets.token_hex"},
     # Noisy copies of public images, and resampling of them.

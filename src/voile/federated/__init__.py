@@ -1,1 +1,57 @@
-"""Training together without pooling rows: networks, clients, servers, and who is protected."""
+"""Training together without pooling rows: federations, desks of clients, networks, partitions.
+
+>>> from voile.federated import Federation
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from voile.federated.fedavg.estimator import FedAvgClassifier
+    from voile.federated.federation import Federation
+    from voile.federated.networks.estimator import NetworkClassifier
+    from voile.federated.partition import split_dirichlet, split_iid, split_sizes
+    from voile.federated.vocabulary import learn_questions
+    from voile.privacy.clients.channel import Channel, LocalChannel, Silence
+    from voile.privacy.clients.desk import Desk
+
+# Loaded on first use: networks need torch, which the rest does without.
+_HOMES = {
+    "Channel": "voile.privacy.clients.channel",
+    "Desk": "voile.privacy.clients.desk",
+    "FedAvgClassifier": "voile.federated.fedavg.estimator",
+    "Federation": "voile.federated.federation",
+    "LocalChannel": "voile.privacy.clients.channel",
+    "NetworkClassifier": "voile.federated.networks.estimator",
+    "Silence": "voile.privacy.clients.channel",
+    "learn_questions": "voile.federated.vocabulary",
+    "split_dirichlet": "voile.federated.partition",
+    "split_iid": "voile.federated.partition",
+    "split_sizes": "voile.federated.partition",
+}
+
+__all__ = [
+    "Channel",
+    "Desk",
+    "FedAvgClassifier",
+    "Federation",
+    "LocalChannel",
+    "NetworkClassifier",
+    "Silence",
+    "learn_questions",
+    "split_dirichlet",
+    "split_iid",
+    "split_sizes",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        value = getattr(import_module(_HOMES[name]), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'voile.federated' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,1 @@
+"""A Flower app: several holders of rows train one private, readable model with Voile."""

@@ -1,0 +1,221 @@
+"""A desk in a process of its own, since Flower starts a new process for each message.
+
+The process that Flower starts hands the message over a Unix socket, in a folder that only this
+user may enter, and passes the answer on. The resident process ends when the SuperNode that it
+serves ends, or when nobody has asked for a while. Nothing but bytes goes over the socket.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import logging
+import os
+import socket
+import struct
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from voile.errors import FederationError, SettingError
+from voile.federated.flower.place import hold_place, private_folder
+
+if TYPE_CHECKING:
+    from flwr.app import Context
+
+    from voile.federated.flower.client import Desk, OpenDesk
+
+log = logging.getLogger("voile.federated.flower")
+
+_IDLE_SECONDS = 1800.0
+_START_SECONDS = 60.0
+_LENGTH = struct.Struct(">Q")
+_ASK, _PING = b"a", b"p"
+_LONGEST = 1 << 32
+"""Bytes of a message: more is a fault, not a message."""
+
+_started: list[subprocess.Popen[bytes]] = []
+"""Desks that this process has started; they outlive it."""
+
+_LONGEST_PATH = 100
+"""Characters of a socket's path that every Unix takes."""
+
+
+def ask_resident(
+    open_desk: OpenDesk, context: Context, message: bytes | None, timeout: float
+) -> bytes:
+    """Let the resident desk of this run and node answer; it is started if need be.
+
+    Parameters
+    ----------
+    open_desk : callable
+        At the top level of a module.
+    context : Context
+    message : bytes or None
+        None: only make sure that the desk is open.
+    timeout : float
+        Longest wait for the answer, in seconds.
+    """
+    if not hasattr(socket, "AF_UNIX"):
+        raise SettingError("desk='resident' needs Unix sockets: take desk='here' on this system.")
+    # The parent is Flower's SuperExec, which lives and dies with the SuperNode.
+    keeper = os.getppid()
+    place = private_folder() / f"{context.run_id:x}-{context.node_id:x}-{keeper}.sock"
+    if len(str(place)) > _LONGEST_PATH:
+        raise SettingError(f"The path {place} is too long for a socket: set TMPDIR to a short one.")
+    line = _connect(place)
+    if line is None:
+        line = _start(open_desk, context, place, keeper)
+    with line:
+        line.settimeout(timeout)
+        try:
+            _send(line, _PING if message is None else _ASK + message)
+            return _receive(line)
+        except (OSError, EOFError):
+            log.exception("The resident desk did not answer")
+            raise FederationError(
+                "the resident desk did not answer; the client's log says why"
+            ) from None
+
+
+def _connect(place: Path) -> socket.socket | None:
+    line = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        line.connect(str(place))
+    except OSError:
+        line.close()
+        return None
+    return line
+
+
+def _start(open_desk: OpenDesk, context: Context, place: Path, keeper: int) -> socket.socket:
+    place.unlink(missing_ok=True)
+    order = {
+        "module": open_desk.__module__,
+        "function": open_desk.__qualname__,
+        "path": sys.path,
+        "socket": str(place),
+        "keeper": keeper,
+        "idle": _IDLE_SECONDS,
+        "run_id": context.run_id,
+        "node_id": context.node_id,
+        "node_config": dict(context.node_config),
+        "run_config": dict(context.run_config),
+    }
+    if "<" in open_desk.__qualname__ or open_desk.__module__ == "__main__":
+        raise SettingError(
+            "desk='resident' needs an open_desk at the top level of a module that can be imported."
+        )
+    process = subprocess.Popen([sys.executable, "-m", __name__], stdin=subprocess.PIPE)
+    _started.append(process)
+    if process.stdin is None:
+        raise FederationError("the resident desk could not be started")
+    process.stdin.write(json.dumps(order).encode())
+    process.stdin.close()
+    end = time.monotonic() + _START_SECONDS
+    while time.monotonic() < end and process.poll() is None:
+        line = _connect(place)
+        if line is not None:
+            return line
+        time.sleep(0.05)
+    raise FederationError("the resident desk could not be started; the client's log says why")
+
+
+def _send(line: socket.socket, body: bytes) -> None:
+    line.sendall(_LENGTH.pack(len(body)))
+    line.sendall(body)
+
+
+def _receive(line: socket.socket) -> bytes:
+    (length,) = _LENGTH.unpack(_exactly(line, _LENGTH.size))
+    if length > _LONGEST:
+        raise EOFError("a message too long")
+    return bytes(_exactly(line, length))
+
+
+def _exactly(line: socket.socket, length: int) -> bytearray:
+    body = bytearray(length)
+    rest = memoryview(body)
+    while rest:
+        got = line.recv_into(rest)
+        if not got:
+            raise EOFError("the other side hung up")
+        rest = rest[got:]
+    return body
+
+
+# -- the resident process -------------------------------------------------------------------------
+
+
+def main() -> None:
+    """Read the order from standard input, open the desk and serve until nobody needs it."""
+    logging.basicConfig(format="voile desk: %(levelname)s %(message)s", level=logging.INFO)
+    order = json.loads(sys.stdin.buffer.read())
+    sys.path[:] = order["path"]
+    place = Path(order["socket"])
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as door:
+        door.bind(str(place))
+        try:
+            door.listen()  # whoever comes while the desk is being opened waits in line
+            desk = _open(order)
+            log.info("Desk open (process %d)", os.getpid())
+            serve(desk, door, keeper=order["keeper"], idle=order["idle"])
+        finally:
+            place.unlink(missing_ok=True)
+
+
+def _open(order: dict[str, Any]) -> Desk:
+    from flwr.app import Context, RecordDict
+
+    context = Context(
+        run_id=order["run_id"],
+        node_id=order["node_id"],
+        node_config=order["node_config"],
+        state=RecordDict(),
+        run_config=order["run_config"],
+    )
+    hold_place(context)
+    open_desk = getattr(importlib.import_module(order["module"]), order["function"])
+    desk: Desk = open_desk(context)
+    return desk
+
+
+def serve(desk: Desk, door: socket.socket, *, keeper: int, idle: float) -> None:
+    """Answer one caller after the other, until the keeper is gone or nobody comes."""
+    door.settimeout(1.0)
+    last = time.monotonic()
+    while is_alive(keeper) and time.monotonic() - last < idle:
+        try:
+            line, _ = door.accept()
+        except TimeoutError:
+            continue
+        with line:
+            # A caller that stops in the middle must not hold up the next one.
+            line.settimeout(60.0)
+            try:
+                asked = _receive(line)
+                _send(line, b"" if asked == _PING else desk.answer(asked.removeprefix(_ASK)))
+            except Exception:
+                log.exception("A message was not answered")
+        last = time.monotonic()
+
+
+def is_alive(process: int) -> bool:
+    """Whether the process runs (one that ended and was not collected does not)."""
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    try:
+        facts = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return True  # not Linux, or gone this moment: the next look tells
+    return facts.rsplit(")", 1)[-1].split()[0] != "Z"
+
+
+if __name__ == "__main__":
+    main()
