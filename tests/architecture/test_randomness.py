@@ -29,6 +29,15 @@ PUBLIC_CHOICES: dict[str, set[str]] = {
     "voile.explain.of_blackbox.summary": {"numpy.random.Generator", "numpy.random.default_rng"},
     "voile.explain.of_blackbox.tilting": {"numpy.random.Generator"},
     "voile.explain.of_blackbox.tree_rows": {"numpy.random.Generator"},
+    # Where networks begin, made-up images, and whether rows are kept apart.
+    "voile.federated.networks.architectures": {
+        "torch.random.fork_rng",
+        "torch.random.manual_seed",
+    },
+    "voile.federated.networks.fit": {"numpy.random.default_rng"},
+    "voile.federated.networks.placement": {"numpy.random.Generator"},
+    "voile.federated.networks.train": {"numpy.random.Generator"},
+    "voile.federated.networks.workshop": {"numpy.random.default_rng"},
     # Who holds which rows, in experiments.
     "voile.federated.partition": {"numpy.random.default_rng"},
     # Names of jobs, and the public chance that a restarted server needs again.

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from torch import nn
 
 import voile
 from voile.errors import SchemaError, SettingError, VoileError
@@ -23,6 +24,9 @@ from voile.explain.of_blackbox.points import ONE as BALL_ONE
 from voile.explain.of_blackbox.points import POINTS as BALL_POINTS
 from voile.explain.of_blackbox.products import LocalProducts
 from voile.explain.of_blackbox.weights import envelope, read_weight
+from voile.federated.networks.architectures import Description, parameter_count, register
+from voile.federated.networks.images import KeptImages, Standard
+from voile.federated.networks.queries import Brightness, NetworkSteps
 from voile.models.ebm import queries as ebm_queries
 from voile.models.ebm.cyclic import LeafSums
 from voile.models.ebm.pairs import GROUPS, PairCounts
@@ -571,7 +575,62 @@ summarised = {
     SignProducts: binned(lambda draw, maps: SignProducts(maps), most=2),
 }
 
+# -- queries of networks ---------------------------------------------------------------------------
+
+
+def make_tiny(image_shape, classes):
+    return nn.Sequential(
+        nn.Conv2d(image_shape[0], 2, 1),
+        nn.Tanh(),
+        nn.Flatten(),
+        nn.Linear(2 * image_shape[1] * image_shape[2], classes),
+    )
+
+
+register("contract tiny", make_tiny)
+kept_images = st.builds(
+    lambda levels, ends: KeptImages(
+        Schema({"n": Number(*ends), "u": Number(*ends)}, target=Category(levels))
+    ),
+    st.sampled_from(CLASSES),
+    st.sampled_from([(-2, 3), (0, 255), (0, 1)]),
+)
+
+
+@st.composite
+def network_steps(draw):
+    layout = draw(kept_images)
+    shape = draw(st.sampled_from([(1, 1, 2), (1, 2, 1), (2, 1, 1)]))
+    generator = np.random.default_rng(draw(st.integers(0, 10**6)))
+    description = Description("contract tiny", shape, layout.class_count)
+    weights = weights_of(generator, parameter_count(description))
+    standard = Standard((0.3,) * shape[0], (0.2,) * shape[0], layout.bits)
+    query = NetworkSteps(
+        "contract tiny", shape, layout.class_count, 0, weights, standard, draw(map_clips)
+    )
+    if draw(either):
+        groups, more = generator.integers(0, 3, len(weights)), {}
+        more["scales"] = tuple(generator.choice([1e-2, 1.0, 7.0], 3))
+        if draw(either):
+            more["clips"] = tuple(generator.choice([1e-3, 0.3, 1e5], 3))
+        query = dataclasses.replace(query, groups=groups, **more)
+    if draw(either):
+        sent = np.flatnonzero(generator.random(len(weights)) < 0.5)
+        query = dataclasses.replace(query, mask=sent if len(sent) else np.array([0]))
+    object.__setattr__(query, "layout", layout)
+    return query
+
+
+@st.composite
+def brightness(draw):
+    layout = draw(kept_images)
+    query = Brightness(draw(st.sampled_from([1, 2])), layout.bits)
+    object.__setattr__(query, "layout", layout)
+    return query
+
+
 prototyped = {
+    NetworkSteps: network_steps(),
     LocalProducts: local_products(),
     **summarised,
     ClassSums: class_sums,
@@ -582,7 +641,7 @@ prototyped = {
     Costs: costs(),
     **mapped,
 }
-"""Queries of prototypes, maps and explanations; they refuse weights."""
+"""Queries of prototypes, maps, networks and explanations; they refuse weights."""
 
 prepared = {
     LeafSums: leaf_sums(),
@@ -590,6 +649,7 @@ prepared = {
     ResidualSizes: residual_sizes,
     PairCounts: pair_counts,
     Directions: st.builds(Directions, inputs_of()),
+    Brightness: brightness(),
     **prototyped,
 }
 """Queries that read what their layout kept of the rows, of the target too."""

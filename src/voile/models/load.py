@@ -3,30 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from voile.models.ebm.estimator import EBMClassifier, EBMRegressor
 from voile.models.ebm.estimator import load_estimator as load_ebm
 from voile.models.json_files import read_json
-from voile.models.locally_linear.estimator import LocallyLinearClassifier
 from voile.models.locally_linear.estimator import load_estimator as load_maps
 from voile.models.locally_linear.files import KIND as MAPS
-from voile.models.lvq.estimator import GLVQClassifier, GMLVQClassifier, LVQ1Classifier
 from voile.models.lvq.estimator import load_estimator as load_lvq
 from voile.models.lvq.files import KIND as LVQ
 
-Estimator = (
-    EBMClassifier
-    | EBMRegressor
-    | GLVQClassifier
-    | GMLVQClassifier
-    | LocallyLinearClassifier
-    | LVQ1Classifier
-)
+_ABOVE = {
+    "voile network": "voile.federated.networks.estimator",
+    "voile fedavg": "voile.federated.fedavg.estimator",
+}
+"""Readers of models that lie above this layer, and need torch."""
 
 
-def load(path: str | Path) -> Estimator:
+def load(path: str | Path) -> Any:
     """Read a model that was written with ``save``.
 
     Parameters
@@ -47,10 +42,12 @@ def load(path: str | Path) -> Estimator:
     return read_json(path, _build)
 
 
-def _build(data: Any) -> Estimator:
+def _build(data: Any) -> Any:
     if isinstance(data, Mapping) and data.get("kind") == LVQ:
         return load_lvq(data)
     if isinstance(data, Mapping) and data.get("kind") == MAPS:
         return load_maps(data)
+    if isinstance(data, Mapping) and data.get("kind") in _ABOVE:
+        return import_module(_ABOVE[data["kind"]]).load_estimator(data)
     # Also for what is no model at all: its reader says what is wrong.
     return load_ebm(data)

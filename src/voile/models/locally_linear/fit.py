@@ -117,7 +117,7 @@ def _carry_out(
     table: PrivateTable, grant: Grant, budget: Budget, course: Course, settings: Settings
 ) -> LocallyLinearModel:
     if RANGE_LOOK in [step.label for step in grant.plan]:
-        table = _find_range(table, grant.take(RANGE_LOOK))
+        table = find_range(table, grant.take(RANGE_LOOK))
     table = complete(table, grant)
     inputs, rows = _look_around(table, grant, course, settings)
     keep(table, inputs.columns, KeptPoints(inputs, course.copies).prepare)
@@ -153,7 +153,7 @@ def with_range(schema: Schema, top: float, *, signed: bool = False) -> Schema:
     return Schema(columns, target=schema.target, rows=schema.rows, unit=schema.unit)
 
 
-def _find_range(table: PrivateTable, ticket: Ticket) -> PrivateTable:
+def find_range(table: PrivateTable, ticket: Ticket) -> PrivateTable:
     """All pixels get the smallest usual range that nearly all pictures keep to."""
     schema = table.schema
     unknown = tuple(n for n, c in schema.items() if isinstance(c, Number) and not c.known)

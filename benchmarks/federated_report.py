@@ -1,0 +1,253 @@
+"""What the federated benchmark found, as Markdown tables, a JSON file and a page with a plot.
+
+Not a script: see `federated.py`.
+"""
+
+import json
+import math
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import plotly.graph_objects as go
+from plotly.offline import get_plotlyjs
+
+from ebm_report import table
+from voile.report.palette import SERIES
+
+PAPER = {
+    ("mnist", "iid"): {"none": 97.71, "ADP 25 %": 91.77, "ADP 75 %": 87.81, "DP": 86.08},
+    ("mnist", "dirichlet"): {"none": 96.96, "ADP 25 %": 82.19, "ADP 75 %": 74.34, "DP": 71.45},
+}
+"""The paper's accuracy (ResNet18, 1000 rounds, "eps 1" without a guarantee; non-IID)."""
+
+
+@dataclass(frozen=True)
+class ModelCell:
+    """One model at one epsilon, rows lying in one way: a value per training."""
+
+    set: str
+    model: str
+    epsilon: float
+    lies: str
+    values: tuple[float, ...]
+    cpu_seconds: float
+    questions: int
+    bytes: int
+    receipt_epsilon: float
+
+    @property
+    def mean(self) -> float:
+        return sum(self.values) / len(self.values)
+
+
+@dataclass(frozen=True)
+class PlacementCell:
+    """One placement of noise."""
+
+    set: str
+    placement: str
+    epsilon: float
+    values: tuple[float, ...]
+    receipt_epsilon: float
+
+    @property
+    def mean(self) -> float:
+        return sum(self.values) / len(self.values)
+
+
+@dataclass(frozen=True)
+class TrustCell:
+    """One way to trust; bytes are per client and question, there and back."""
+
+    set: str
+    trust: str
+    clients: int
+    value: float
+    questions: int
+    seconds_per_question: float
+    bytes_per_client: float
+
+
+@dataclass
+class Findings:
+    """All that a run found so far."""
+
+    settings: dict[str, object]
+    models: list[ModelCell] = field(default_factory=list)
+    placements: list[PlacementCell] = field(default_factory=list)
+    maps: dict[str, Any] | None = None
+    trust: list[TrustCell] = field(default_factory=list)
+    paper: dict[str, Any] | None = None
+    leakage: dict[str, Any] | None = None
+
+    def model(self, name: str, model: str, epsilon: float, lies: str) -> ModelCell | None:
+        for one in self.models:
+            if (one.set, one.model, one.epsilon, one.lies) == (name, model, epsilon, lies):
+                return one
+        return None
+
+    def bars(self) -> dict[str, tuple[float, float, bool]]:
+        """Each bar that this run can judge: value, limit, whether it holds."""
+        found: dict[str, tuple[float, float, bool]] = {}
+        for lies in ("iid", "dirichlet"):
+            for model, eps, least in (
+                ("maps", 2.0, 0.965),
+                ("CNN", 2.0, 0.955),
+                ("CNN", 8.0, 0.96),
+            ):
+                cell = self.model("mnist", model, eps, lies)
+                if cell is not None:
+                    name = f"mnist {model} eps {eps:g} {lies}"
+                    found[name] = (cell.mean, least, cell.mean >= least)
+                    if model == "CNN":
+                        limit = 180.0
+                        found[f"{name}, CPU-seconds"] = (
+                            cell.cpu_seconds,
+                            limit,
+                            cell.cpu_seconds <= limit,
+                        )
+            pooled, cell = (self.model("adult", "EBM", 1.0, one) for one in ("pooled", lies))
+            if pooled is not None and cell is not None:
+                gap = pooled.mean - cell.mean
+                found[f"adult EBM eps 1 {lies}, AUROC below pooled"] = (gap, 0.004, gap <= 0.004)
+        by_name = {one.placement: one for one in self.placements}
+        if "uniform" in by_name and "selective" in by_name:
+            gap = by_name["uniform"].mean - by_name["selective"].mean
+            found["selective below uniform"] = (gap, 0.005, gap <= 0.005)
+        if self.maps is not None:
+            value = float(self.maps["relative_iou"])
+            found["Grad-CAM relative top-20 % IoU"] = (value, 0.75, value >= 0.75)
+        if self.leakage is not None:
+            least = min(self.leakage["un_noised_psnr"].values())
+            most = max(self.leakage["largest_gain_when_noised"].values())
+            found["PSNR of an un-noised update"] = (least, 25.0, least > 25.0)
+            found["PSNR above grey when noised"] = (most, 1.0, most <= 1.0)
+        return found
+
+    @property
+    def failed(self) -> bool:
+        return not all(holds for _, _, holds in self.bars().values())
+
+
+def percent(values: tuple[float, ...]) -> str:
+    mean = 100 * sum(values) / len(values)
+    if len(values) == 1:
+        return f"{mean:.2f}"
+    spread = 100 * math.sqrt(
+        sum((v - mean / 100) ** 2 for v in values) / (len(values) - 1) / len(values)
+    )
+    return f"{mean:.2f} ± {spread:.2f}"
+
+
+def markdown(found: Findings) -> str:
+    parts = []
+    if found.models:
+        rows = [
+            [
+                one.set,
+                one.model,
+                f"{one.epsilon:g}",
+                one.lies,
+                percent(one.values),
+                f"{one.cpu_seconds:.0f}",
+                str(one.questions or ""),
+                f"{one.bytes / 1e6:.0f}" if one.bytes else "",
+            ]
+            for one in found.models
+        ]
+        for (name, lies), figures in PAPER.items():
+            told = ", ".join(f"{mode} {value}" for mode, value in figures.items())
+            rows.append([name, "paper (no guarantee)", "", lies, told, "", "", ""])
+        header = ["set", "model", "eps", "rows lie", "accuracy or AUROC, %", "CPU-s"]
+        parts.append(table([*header, "questions", "MB in all"], rows))
+    if found.placements:
+        rows = [
+            [one.set, one.placement, f"{one.receipt_epsilon:.3g}", percent(one.values)]
+            for one in found.placements
+        ]
+        parts.append(table(["set", "noise", "eps of the receipt", "accuracy, %"], rows))
+    if found.maps is not None:
+        rows = [[key, f"{value:.3f}"] for key, value in found.maps.items() if _is_number(value)]
+        parts.append(table(["heat maps (Grad-CAM)", "value"], rows))
+    if found.trust:
+        rows = [
+            [
+                one.trust,
+                str(one.clients),
+                f"{100 * one.value:.2f}",
+                str(one.questions),
+                f"{1000 * one.seconds_per_question:.0f}",
+                f"{one.bytes_per_client / 1000:.1f}",
+            ]
+            for one in found.trust
+        ]
+        header = ["trust", "clients", "AUROC, %", "questions", "ms each", "kB per client"]
+        parts.append(table(header, rows))
+    bars = found.bars()
+    if bars:
+        rows = [
+            [name, f"{value:.4g}", f"{limit:g}", "holds" if holds else "FAILS"]
+            for name, (value, limit, holds) in bars.items()
+        ]
+        parts.append(table(["bar", "value", "limit", ""], rows))
+    return "\n\n".join(parts)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def plot(found: Findings) -> go.Figure | None:
+    """Accuracy on mnist by how the rows lie, with the paper's figures beside."""
+    cells = [one for one in found.models if one.set == "mnist"]
+    if not cells:
+        return None
+    figure = go.Figure()
+    names = {"pooled": "pooled", "iid": "100 clients, even", "dirichlet": "100 clients, uneven"}
+    kinds = list(dict.fromkeys((one.model, one.epsilon) for one in cells))
+    for number, (model, eps) in enumerate(kinds):
+        some = [one for one in cells if (one.model, one.epsilon) == (model, eps)]
+        figure.add_trace(
+            go.Bar(
+                x=[names[one.lies] for one in some],
+                y=[100 * one.mean for one in some],
+                name=f"{model}, eps {eps:g}",
+                marker_color=SERIES[number % len(SERIES)],
+            )
+        )
+    shown = {"iid": names["iid"], "dirichlet": names["dirichlet"]}
+    for number, mode in enumerate(("ADP 25 %", "DP")):
+        figure.add_trace(
+            go.Bar(
+                x=list(shown.values()),
+                y=[PAPER["mnist", lies][mode] for lies in shown],
+                name=f"paper: {mode}, no guarantee",
+                marker={"color": "#bbb" if number else "#888", "pattern": {"shape": "/"}},
+            )
+        )
+    figure.update_layout(
+        template="plotly_white",
+        barmode="group",
+        height=460,
+        yaxis={"title": "accuracy on MNIST, %", "range": [65, 100]},
+        title="The same model wherever the rows lie (axis starts at 65 %)",
+    )
+    return figure
+
+
+def write(found: Findings, folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    data = asdict(found)
+    data["bars"] = {
+        name: {"value": value, "limit": limit, "holds": holds}
+        for name, (value, limit, holds) in found.bars().items()
+    }
+    text = json.dumps(data, indent=2, default=str)
+    (folder / "federated.json").write_text(text + "\n", encoding="utf-8")
+    (folder / "federated.md").write_text(markdown(found) + "\n", encoding="utf-8")
+    figure = plot(found)
+    if figure is not None:
+        body = figure.to_html(include_plotlyjs=False, full_html=False)
+        page = f"<!doctype html><meta charset=utf-8><script>{get_plotlyjs()}</script>{body}"
+        (folder / "federated.html").write_text(page, encoding="utf-8")
