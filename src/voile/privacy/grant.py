@@ -126,7 +126,7 @@ def reserve(
     BudgetExceeded
         If the plan does not fit; nothing was spent.
     """
-    entry = table.settle(plan, what, ledger, lambda named: ledger.spend(plan, named))
+    entry = table.settle(plan, what, ledger, lambda named: ledger.spend(plan, named), unit)
     return Grant(plan, entry, ledger, table, unit)
 
 

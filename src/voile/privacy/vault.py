@@ -85,9 +85,16 @@ class PrivateTable:
         """What a receipt must say about where the rows are."""
         return _ROWS[self].notes
 
-    def settle(self, plan: Plan, what: str, ledger: Ledger, pay: Callable[[str], Entry]) -> Entry:
+    def settle(
+        self,
+        plan: Plan,
+        what: str,
+        ledger: Ledger,
+        pay: Callable[[str], Entry],
+        unit: str | None = None,
+    ) -> Entry:
         """Have a plan paid; clients of a federation pay it from their own ledgers, too."""
-        return _ROWS[self].settle(plan, what, ledger, pay)
+        return _ROWS[self].settle(plan, what, ledger, pay, unit)
 
     def with_schema(self, schema: Schema) -> Self:
         """The same rows under a schema that knows more, for example what was found privately."""

@@ -11,7 +11,6 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -19,17 +18,17 @@ import numpy as np
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from numpy.typing import NDArray
 
-from voile.errors import FederationError, PlanError, SettingError, VoileError
+from voile.errors import FederationError, LedgerMismatch, PlanError, SettingError, VoileError
 from voile.privacy import noise
 from voile.privacy.budget import Budget
-from voile.privacy.clients.masks import Masker, Roster
+from voile.privacy.clients.desk_job import DeskJob
+from voile.privacy.clients.masks import Masker
 from voile.privacy.clients.memory import DeskMemory
 from voile.privacy.clients.questions import (
     PROTOCOL,
     Answer,
     Joined,
     Lacking,
-    LookAt,
     Opening,
     Paid,
     Payment,
@@ -40,7 +39,7 @@ from voile.privacy.clients.questions import (
     Work,
     open_envelope,
 )
-from voile.privacy.clients.terms import LEAST_SHARE, Terms, Trust
+from voile.privacy.clients.terms import CLIENT, LEAST_SHARE, OF_CLIENTS, Trust
 from voile.privacy.clients.updates import ClientWork
 from voile.privacy.events import Event, Gaussian, PoissonGaussian
 from voile.privacy.grant import Grant, reserve
@@ -54,9 +53,6 @@ from voile.privacy.wire import MissingParts, Packer, Unpacker
 from voile.schema import Schema
 
 _LOG = logging.getLogger("voile.clients")
-
-_REMEMBERED = 4
-"""Answers that are kept for questions that come again; a server is never further behind."""
 
 _GAUSSIAN = (Gaussian, PoissonGaussian)
 
@@ -104,7 +100,7 @@ class Desk:
         self._table, self._accepts, self._colluders = table, frozenset(accepts), colluders
         self._memory = DeskMemory(memory)
         self._key, self._known = key, None if known_keys is None else dict(known_keys)
-        self._jobs: dict[str, _Job] = {}
+        self._jobs: dict[str, DeskJob] = {}
         self._packer, self._unpacker = Packer(), Unpacker(shared=True)
         self._turn = threading.Lock()
 
@@ -180,7 +176,7 @@ class Desk:
         if self.name not in terms.clients:
             raise FederationError(f"This client's name {self.name!r} is not among the job's.")
         if question.job not in self._jobs:
-            self._jobs[question.job] = _Job(
+            self._jobs[question.job] = DeskJob(
                 question.job, terms, question.schema, Masker(self.name, self._key)
             )
         job = self._jobs[question.job]
@@ -190,7 +186,7 @@ class Desk:
         table = self._table
         return Joined(self.name, job.masker.public_key, table.largest_weight, table.weighted)
 
-    def _pay(self, job: _Job, question: Payment) -> Paid:
+    def _pay(self, job: DeskJob, question: Payment) -> Paid:
         known = job.grants.get(question.number)
         if known is not None:
             if known.plan != question.plan:
@@ -203,21 +199,36 @@ class Desk:
         if before is not None:
             found = [one for one in self.ledger.history() if one.id == before]
             if found and found[0].plan == question.plan:
-                job.grants[question.number] = Grant(question.plan, found[0], self.ledger, table)
+                grant = Grant(question.plan, found[0], self.ledger, table, question.unit)
+                job.grants[question.number] = grant
                 job.answered.update(self._memory.answered(job.name, question.number))
                 return Paid(before)
+        self._check_unit(question.unit)
+        whom = f", {OF_CLIENTS}" if question.unit == CLIENT else ""
+        what = f"{question.what} ({job.name[:12]}{whom})"
         if not question.final:
-            check_affordable(self.ledger, question.plan, question.what)
+            check_affordable(self.ledger, question.plan, what)
             return Paid("")
-        grant = reserve(table, self.ledger, question.plan, f"{question.what} ({job.name[:12]})")
+        grant = reserve(table, self.ledger, question.plan, what, unit=question.unit)
         job.grants[question.number] = grant
         self._memory.paid(job.name, question.number, grant.entry.id)
         return Paid(grant.entry.id)
 
+    def _check_unit(self, unit: str | None) -> None:
+        """A price for a whole client is not one for a row: a row can change all of an update."""
+        if unit not in (None, CLIENT):
+            raise FederationError(f"This client knows no promise for a {unit!r}.")
+        of_clients = {OF_CLIENTS in entry.what for entry in self.ledger.history()}
+        if not self.ledger.budget.unlimited and of_clients - {unit == CLIENT}:
+            raise LedgerMismatch(
+                f"The ledger of client {self.name!r} counts promises for "
+                f"{'rows' if unit == CLIENT else 'whole clients'}: give this job another ledger."
+            )
+
     # -- looks --------------------------------------------------------------------------------
 
-    def _sum(self, job: _Job, question: SumOver) -> Answer:
-        event = job.event_of(question.look)
+    def _sum(self, job: DeskJob, question: SumOver) -> Answer:
+        event = job.event_of(question.look, of_clients=False)
         trust = job.terms.trust
         if trust != Trust.AGGREGATOR and not isinstance(event, _GAUSSIAN):
             raise PlanError(
@@ -238,7 +249,7 @@ class Desk:
             question.look, job.masker.hide(values, question.roster, job.context(question.look))
         )
 
-    def _look(self, job: _Job, question: SumOver, event: Event) -> NDArray[np.int64]:
+    def _look(self, job: DeskJob, question: SumOver, event: Event) -> NDArray[np.int64]:
         query, look = question.query, question.look
         table = self._table_for(job, question.schema, question.preparations)
         rate, share, grid = 1.0, 0.0, question.grid
@@ -260,8 +271,8 @@ class Desk:
         job.remember(look, values)
         return values
 
-    def _tally(self, job: _Job, question: Tally) -> Tallied:
-        job.event_of(question.look)
+    def _tally(self, job: DeskJob, question: Tally) -> Tallied:
+        job.event_of(question.look, of_clients=False)
         if job.terms.trust != Trust.AGGREGATOR:
             raise PlanError(
                 "Levels that nobody listed cannot be found without trusting the aggregator: list "
@@ -276,8 +287,8 @@ class Desk:
         found = open_rows(table, ticket).tally(question.column)
         return Tallied(look, tuple(found), tuple(found.values()))
 
-    def _work(self, job: _Job, question: Work) -> Answer:
-        job.event_of(question.look)
+    def _work(self, job: DeskJob, question: Work) -> Answer:
+        job.event_of(question.look, of_clients=True)
         if job.terms.trust != Trust.AGGREGATOR:
             raise PlanError("Updates of whole clients are for a trusted aggregator.")
         known = job.recall(question.look)
@@ -295,7 +306,9 @@ class Desk:
         job.remember(look, values)
         return Answer(look, values)
 
-    def _table_for(self, job: _Job, schema: Schema, preparations: tuple[Any, ...]) -> PrivateTable:
+    def _table_for(
+        self, job: DeskJob, schema: Schema, preparations: tuple[Any, ...]
+    ) -> PrivateTable:
         """The rows under a schema, with what is to be kept per row."""
         done = job.prepared
         same = job.schema is schema or job.schema == schema
@@ -305,72 +318,3 @@ class Desk:
             keep(job.table, preparation.columns, preparation.prepare)
         job.prepared = preparations
         return job.table
-
-
-@dataclass
-class _Job:
-    """What a desk knows about a job while it runs."""
-
-    name: str
-    terms: Terms
-    schema: Schema
-    masker: Masker
-    table: PrivateTable | None = None
-    prepared: tuple[Any, ...] = ()
-    grants: dict[int, Grant] = field(default_factory=dict)
-    answered: dict[tuple[int, str], int] = field(default_factory=dict)
-    answers: dict[LookAt, NDArray[np.int64]] = field(default_factory=dict)
-    rosters: dict[LookAt, list[Roster]] = field(default_factory=dict)
-
-    def event_of(self, look: LookAt) -> Event:
-        """What was paid for a look."""
-        grant = self.grants.get(look.number)
-        if grant is None:
-            raise PlanError("This plan was not paid by this client.")
-        event = grant.plan[look.label]
-        if not 0 <= look.index < event.count:
-            raise PlanError(f"The plan announced {event.count} looks for {look.label!r}.")
-        return event
-
-    def check_new(self, look: LookAt) -> None:
-        """Refuse a look that was answered before and is forgotten: it would be a second one."""
-        if look.index <= self.answered.get((look.number, look.label), -1):
-            raise PlanError(f"The look {look.label!r} {look.index} was answered before.")
-
-    def recall(self, look: LookAt) -> NDArray[np.int64] | None:
-        """The answer that was given to the same look."""
-        return self.answers.get(look)
-
-    def remember(self, look: LookAt, values: NDArray[np.int64]) -> None:
-        """Keep an answer for questions that come again."""
-        self.answers[look] = values
-        while len(self.answers) > _REMEMBERED:
-            oldest = next(iter(self.answers))
-            del self.answers[oldest]
-            self.rosters.pop(oldest, None)
-
-    def context(self, look: LookAt) -> bytes:
-        """Names a look for the masks."""
-        return f"{self.name}\0{look.number}\0{look.label}\0{look.index}".encode()
-
-    def check_roster(
-        self, look: LookAt, roster: Roster, name: str, known: Mapping[str, bytes] | None
-    ) -> None:
-        """Refuse rosters from which the server could learn more than one sum of enough clients."""
-        before = self.rosters.setdefault(look, [])
-        if roster in before:
-            return
-        names = set(roster.keys)
-        if not names <= set(self.terms.clients) or len(names) < self.terms.fewest:
-            raise FederationError(
-                "The roster has too few clients, or some that are not of the job."
-            )
-        if roster.keys.get(name) != self.masker.public_key:
-            raise FederationError("The roster has another key for this client.")
-        if known is not None and any(
-            known.get(one) != key for one, key in roster.keys.items() if one != name
-        ):
-            raise FederationError("The roster has keys that were not agreed on beforehand.")
-        if before and not names < set(before[-1].keys):
-            raise FederationError("Each attempt at a sum must have fewer clients than the last.")
-        before.append(roster)

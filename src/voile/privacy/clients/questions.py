@@ -39,12 +39,16 @@ class Opening:
 @sendable
 @dataclass(frozen=True)
 class Payment:
-    """Can you pay this plan (``final`` false), or: pay it now, before the first of its looks."""
+    """Can you pay this plan (``final`` false), or: pay it now, before the first of its looks.
+
+    ``unit`` is "client" where whole clients are promised something, and None for rows.
+    """
 
     job: str
     number: int
     plan: Plan
     what: str
+    unit: str | None
     final: bool
 
 

@@ -151,7 +151,14 @@ class Session:
 
     # -- paying -------------------------------------------------------------------------------
 
-    def settle(self, plan: Plan, what: str, ledger: Ledger, pay: Callable[[str], Entry]) -> Entry:
+    def settle(
+        self,
+        plan: Plan,
+        what: str,
+        ledger: Ledger,
+        pay: Callable[[str], Entry],
+        unit: str | None = None,
+    ) -> Entry:
         """Clients first say whether they can pay; then the server's ledger pays, then they do."""
         if ledger.relation is not self.relation:
             raise FederationError("One job has one relation of neighbouring tables.")
@@ -159,7 +166,7 @@ class Session:
         lines = [line for line in self.journal.lines if line["line"] == "paid"]
         before = next((line for line in lines if line["number"] == number), None)
         if before is None:
-            ready = self._pay_all(Payment(self.job, number, plan, what, final=False))
+            ready = self._pay_all(Payment(self.job, number, plan, what, unit, final=False))
             self._need(ready, "pay")
             entry = pay(what)
             self.journal.write({"line": "paid", "number": number, "plan": plan, "entry": entry.id})
@@ -171,7 +178,7 @@ class Session:
                     "model, settings, budget and ledger, or begin anew."
                 )
             entry = found[0]
-        payment = Payment(self.job, number, plan, what, final=True)
+        payment = Payment(self.job, number, plan, what, unit, final=True)
         self._payments.append(payment)
         self._numbers[entry.id] = number
         self._need(self._pay_all(payment), "pay")

@@ -83,11 +83,18 @@ class ClientsSource(RowSource):
         self._check_unit(schema)
         return ClientsSource(self._session, schema)
 
-    def settle(self, plan: Plan, what: str, ledger: Ledger, pay: Callable[[str], Entry]) -> Entry:
+    def settle(
+        self,
+        plan: Plan,
+        what: str,
+        ledger: Ledger,
+        pay: Callable[[str], Entry],
+        unit: str | None = None,
+    ) -> Entry:
         """Every client pays from its own ledger, too."""
         if self._session.terms.trust != Trust.AGGREGATOR:
             _check_gaussian(plan)
-        return self._session.settle(plan, what, ledger, pay)
+        return self._session.settle(plan, what, ledger, pay, unit)
 
     def look(self, ticket: Ticket) -> ClientsSource:
         """The same rows for one look, which clients must be told about."""

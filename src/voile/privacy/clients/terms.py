@@ -15,6 +15,12 @@ LEAST_SHARE = 2.0**10
 """Fewest grid steps of a share of noise for which its sum is proved (docs/proofs/federated.md)."""
 
 
+OF_CLIENTS = "promise for whole clients"
+"""In the history of a ledger: its line counts clients. One ledger counts rows or clients."""
+
+CLIENT = "client"
+
+
 class Trust(StrEnum):
     """Whom the clients have to trust."""
 

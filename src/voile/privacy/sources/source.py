@@ -108,7 +108,14 @@ class RowSource(ABC):
         """The rows for one look that was paid for; sources that pass it on need to know which."""
         return self
 
-    def settle(self, plan: Plan, what: str, ledger: Ledger, pay: Callable[[str], Entry]) -> Entry:
+    def settle(
+        self,
+        plan: Plan,
+        what: str,
+        ledger: Ledger,
+        pay: Callable[[str], Entry],
+        unit: str | None = None,
+    ) -> Entry:
         """Have a plan paid by everybody who has to; ``pay`` writes it into ``ledger``."""
         return pay(what)
 
