@@ -14,7 +14,8 @@ torch = pytest.importorskip("torch")
 
 import network_modules  # noqa: E402, F401
 
-from voile import Budget, Category, Ledger, Number, Schema, Unit  # noqa: E402
+import voile  # noqa: E402
+from voile import Budget, Category, Federation, Ledger, Number, Schema, Unit  # noqa: E402
 from voile.errors import (  # noqa: E402
     BudgetExceeded,
     DataError,
@@ -192,6 +193,47 @@ def test_random_state_decides_everything_but_noise():
     assert np.array_equal(weights(1, 7), weights(1, 7))
     assert not np.array_equal(weights(1, 7), weights(1, 8))
     assert not np.array_equal(weights(1, 7), weights(2, 7))
+
+
+@pytest.mark.parametrize("how", ["pooled", "federated"])
+def test_noise_reaches_every_parameter_and_no_buffer(how):
+    """Also a parameter without dimensions; buffers and frozen ones stay as the seed made them."""
+
+    def fit():
+        model = classifier(architecture="test odd", steps=2)
+        X, y = pictures(60)
+        if how == "pooled":
+            return model.fit(X, y)
+        flat = X.reshape(len(X), -1)
+        parts = [(flat[:50], y[:50]), (flat[50:], y[50:])]
+        return model.set_params(schema=None).fit_federated(Federation.local(parts, schema_of()))
+
+    one, two = fit(), fit()
+    assert (one.model_.weights != two.model_.weights).all()
+    began = one.model_.description.build()
+    for name, buffer in began.named_buffers():
+        assert torch.equal(one.to_torch().network.get_buffer(name), buffer)
+    assert torch.equal(one.to_torch().network.frozen, began.frozen)
+
+
+def test_federated_and_pooled_steps_are_equal_where_the_coins_are():
+    """One full block for both: with the same noise the same weights."""
+    X, y = pictures(60)
+    flat = X.reshape(len(X), -1)
+    with fixed_noise(5):
+        pooled = classifier(lot=1.0, steps=3).fit(flat, y)
+    parts = [(flat[:13], y[:13]), (flat[13:], y[13:])]
+    with fixed_noise(5):
+        federated = classifier(lot=1.0, steps=3, schema=None).fit_federated(
+            Federation.local(parts, schema_of())
+        )
+    np.testing.assert_array_equal(federated.model_.weights, pooled.model_.weights)
+
+
+def test_saved_networks_are_loaded_with_voile(fitted, tmp_path):
+    images, _ = pictures(5)
+    again = voile.load(fitted.save(tmp_path / "network.json"))
+    np.testing.assert_array_equal(again.predict_proba(images), fitted.predict_proba(images))
 
 
 def test_without_random_state_the_seed_is_kept():
