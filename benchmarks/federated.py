@@ -4,6 +4,8 @@ Run ``python benchmarks/federated.py [options]``; all of it takes about an hour 
 
     --parts a,b          of models, placement, maps, trust, paper, leakage (default: all)
     --sets a,b           of mnist, fashion_mnist, blood_cells, adult
+    --models a,b         of EBM, GMLVQ, maps, CNN
+    --lies a,b           how rows lie: of pooled, iid, dirichlet
     --seeds N            trainings of each kind (default 1; 3 for heat maps)
     --quick              mnist and adult, one epsilon, no paper and no leakage: about eight minutes
     --out DIR            where federated.json, .md and .html go (default: a temporary folder)
@@ -55,6 +57,8 @@ from voile.federated.partition import split_dirichlet, split_iid, split_sizes
 
 PARTS = ("models", "placement", "maps", "trust", "paper", "leakage")
 SETS = ("mnist", "fashion_mnist", "blood_cells", "adult")
+MODELS = ("EBM", "GMLVQ", "maps", "CNN")
+LIES = ("pooled", "iid", "dirichlet")
 CLIENTS, ALPHA = 100, 0.3
 UNEQUAL = (40, 20, 12, 9, 7, 5, 3, 2, 1, 1)
 """Shares of adult's rows, in percent: ten hospitals of very different size."""
@@ -147,12 +151,16 @@ def score(task: Task, model: Any) -> float:
     return float(np.mean(model.predict(rows) == classes))
 
 
-def run_models(task: Task, epsilons: tuple[float, ...], seeds: int, found: Findings) -> None:
+def run_models(
+    task: Task, epsilons: tuple[float, ...], options: argparse.Namespace, found: Findings
+) -> None:
     for name, make in entrants(task).items():
+        if name not in options.models:
+            continue
         for eps in epsilons:
-            for how in ("pooled", "iid", "dirichlet"):
+            for how in options.lies:
                 values, seconds, traffic = [], [], None
-                for seed in range(seeds):
+                for seed in range(options.seeds):
                     model = make(eps, seed)
                     begun = time.process_time()
                     if how == "pooled":
@@ -248,6 +256,8 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("--parts", type=lambda t: chosen(t, PARTS, "part"), default=PARTS)
     parser.add_argument("--sets", type=lambda t: chosen(t, SETS, "set"), default=SETS)
+    parser.add_argument("--models", type=lambda t: chosen(t, MODELS, "model"), default=MODELS)
+    parser.add_argument("--lies", type=lambda t: chosen(t, LIES, "way to lie"), default=LIES)
     parser.add_argument("--eps", type=numbers, default=(2.0, 8.0))
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--quick", action="store_true")
@@ -277,7 +287,7 @@ def main(arguments: list[str] | None = None) -> int:
             continue
         if "models" in options.parts:
             epsilons = options.eps if task.image_shape is not None else (1.0,)
-            run_models(task, epsilons, options.seeds, found)
+            run_models(task, epsilons, options, found)
         if "placement" in options.parts and name == "mnist":
             run_placement(task, options.eps[0], options.seeds, found)
         if "maps" in options.parts and name == "mnist":

@@ -18,6 +18,7 @@ _DRAWN_BY = {
     "GlobalExplanation": "voile.report.global_page",
     "HeatMaps": "voile.report.heat_map_page",
     "Influences": "voile.report.influence_page",
+    "LeakageReport": "voile.report.leakage_page",
     "LocalExplanation": "voile.report.local_page",
     "PrototypeDecisions": "voile.report.decision_page",
     "PrototypeExplanation": "voile.report.prototype_page",

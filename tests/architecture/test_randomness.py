@@ -45,6 +45,12 @@ PUBLIC_CHOICES: dict[str, set[str]] = {
     # Noisy copies of public images, and resampling of them.
     "voile.explain.heat_maps.attribution": {"numpy.random.default_rng"},
     "voile.explain.heat_maps.agreement": {"numpy.random.Generator", "numpy.random.default_rng"},
+    # Where attacks on updates begin, and networks to attack.
+    "voile.audit.gradient_leakage.attacks": {
+        "numpy.random.Generator",
+        "numpy.random.default_rng",
+    },
+    "voile.audit.gradient_leakage.networks": {"numpy.random.default_rng"},
     # Made-up tables.
     "voile.audit.prototype_leaks": {"numpy.random.Generator", "numpy.random.default_rng"},
 }
