@@ -29,6 +29,8 @@ PUBLIC_CHOICES: dict[str, set[str]] = {
     "voile.explain.of_blackbox.summary": {"numpy.random.Generator", "numpy.random.default_rng"},
     "voile.explain.of_blackbox.tilting": {"numpy.random.Generator"},
     "voile.explain.of_blackbox.tree_rows": {"numpy.random.Generator"},
+    # The order of rows in a client's own steps.
+    "voile.federated.fedavg.work": {"numpy.random.default_rng"},
     # Where networks begin, made-up images, and whether rows are kept apart.
     "voile.federated.networks.architectures": {
         "torch.random.fork_rng",

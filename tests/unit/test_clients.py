@@ -346,7 +346,7 @@ def test_masked_messages_are_what_the_server_sees():
     assert small < 0.05
 
 
-def test_desks_pin_keys_and_refuse_growing_rosters():
+def test_desks_pin_keys_and_refuse_growing_rosters(tmp_path):
     X, y = rows()
     keys = {name: X25519PrivateKey.generate() for name in "abc"}
     public = {name: key.public_key().public_bytes_raw() for name, key in keys.items()}
@@ -357,6 +357,7 @@ def test_desks_pin_keys_and_refuse_growing_rosters():
             name=name,
             key=keys[name],
             known_keys=public,
+            memory=tmp_path / f"{name}.json",
         )
         for name in "abc"
     }

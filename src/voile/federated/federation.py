@@ -35,6 +35,14 @@ class Job:
         """Public chance, the same after a restart from the journal."""
         return int(self.session.seed)
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
+        """Let go of the journal; a job that failed may go on with it."""
+        self.session.finished = kind is None
+        self.session.journal.close()
+
 
 class Federation:
     """Clients that train together; every estimator's ``fit_federated`` takes one.
@@ -135,11 +143,18 @@ class Federation:
         FederationError
             If too few clients join; the message has their reasons.
         """
-        # A journal tells of one job; a later one begins without.
-        journal = Journal(self._journal if not self._sessions else None)
-        session = Session(self._channel, self.terms, journal, self._retries)
-        self._sessions.append(session)
-        return Job(open_clients(session, self.schema, ledger.relation), session)
+        for before in self._sessions:
+            before.journal.close()
+        # A journal tells of one job: a later one begins without, a stopped one goes on with it.
+        used = any(before.finished for before in self._sessions)
+        journal = Journal(None if used else self._journal)
+        try:
+            session = Session(self._channel, self.terms, journal, self._retries)
+            self._sessions.append(session)
+            return Job(open_clients(session, self.schema, ledger.relation), session)
+        except BaseException:
+            journal.close()
+            raise
 
     @property
     def incidents(self) -> tuple[Incident, ...]:

@@ -47,6 +47,10 @@ class Joint(Protocol):
     def seed(self) -> int:
         """Public chance, the same after a restart."""
 
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, *error: object) -> None: ...
+
 
 class Federated(Protocol):
     """What `fit_federated` needs of a federation (`voile.federated.Federation`)."""
@@ -139,7 +143,8 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
             )
         joint = federation.join(ledger)
         what = f"{type(self).__name__}.fit_federated"
-        self.model_ = self._train(joint.table, budget, ledger, what, joint.seed)
+        with joint:
+            self.model_ = self._train(joint.table, budget, ledger, what, joint.seed)
         self._describe()
         return self
 

@@ -79,6 +79,13 @@ class Query(ABC):
         fineness = 0
         bounded = True
 
+    def fits(self, prepared: Sequence[object]) -> bool:
+        """Whether rows that keep what these preparations made keep what this query reads.
+
+        A server may send both, and neither is to be believed of the other.
+        """
+        return True
+
     @abstractmethod
     def shares(self, block: Block) -> NDArray[np.float64]:
         """Share of each row, shape (rows, size), before clipping."""
@@ -180,6 +187,10 @@ class RowCount(CellQuery):
     columns: tuple[str, ...] = ()
     size: int = 1
 
+    def __post_init__(self) -> None:
+        if not 1 <= self.size <= 2**24:
+            raise SettingError(f"The number of cells must be in [1, 2**24]. Got {self.size!r}.")
+
     def cells(self, block: Block) -> Sequence[NDArray[np.int64]]:
         """All rows fall into the one cell."""
         return [np.zeros(block.rows, dtype=np.int64)]
@@ -210,6 +221,10 @@ class CategoryCounts(ColumnCells):
     """
 
     listed: int
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.listed <= 2**24:
+            raise SettingError(f"The number of levels must be in [0, 2**24]. Got {self.listed!r}.")
 
     @property
     def size(self) -> int:
@@ -289,6 +304,10 @@ class Together(Query):
     def bounded(self) -> bool:
         """Whether every part is."""
         return all(part.bounded for part in self.parts)
+
+    def fits(self, prepared: Sequence[object]) -> bool:
+        """Whether every part does."""
+        return all(part.fits(prepared) for part in self.parts)
 
     def shares(self, block: Block) -> NDArray[np.float64]:
         """Shares of the parts side by side."""

@@ -187,7 +187,7 @@ class Unpacker:
 
     def hold(self, parts: Mapping[str, bytes]) -> None:
         """Take in lasting facts, in an order in which each finds what it names."""
-        waiting = dict(parts)
+        waiting = {digest: data for digest, data in parts.items() if digest not in self._held}
         for digest, data in waiting.items():
             if hashlib.sha256(data).hexdigest() != digest:
                 raise DataError("A part of a message is not what its digest says: send it again.")
@@ -199,6 +199,8 @@ class Unpacker:
                     fact = self.unpack(data) if fact is None else fact
                 except MissingParts:
                     continue
+                if type(fact) not in _LASTING:
+                    raise DataError("A part of a message is no lasting fact.")
                 _FACTS[digest] = fact
                 self._held[digest] = (fact, len(data))
                 del waiting[digest]

@@ -8,7 +8,7 @@ Sensitivity: a row is in one leaf of one column: the clip. Proof: docs/proofs/eb
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +17,14 @@ from numpy.typing import NDArray
 from voile.errors import SettingError
 from voile.models.ebm.binning import ColumnBins, TargetFacts
 from voile.models.ebm.kernels import leaf_totals
-from voile.models.ebm.queries import BINS, SCALED_TARGET, Layout, check_state
+from voile.models.ebm.queries import (
+    BINS,
+    SCALED_TARGET,
+    Layout,
+    check_shapes,
+    check_state,
+    keeps,
+)
 from voile.models.ebm.train import Trained
 from voile.privacy.grant import Grant
 from voile.privacy.mechanisms import gaussian_sum
@@ -60,8 +67,16 @@ class LeafSums(Query):
 
     def __post_init__(self) -> None:
         check_state(self.scores, self.intercept, _CAP)
-        if self.leaf.min() < 0:
+        check_shapes(self.layout, self.scores, self.intercept)
+        widths = np.diff(self.layout.offsets)
+        if not 0 <= self.term < len(widths) or self.leaf.shape != (widths[self.term],):
+            raise SettingError("Each bin of a term needs its leaf.")
+        if self.leaf.min() < 0 or self.leaf.max() >= 2**16:
             raise SettingError("Leaves must be numbered 0, 1, ...")
+
+    def fits(self, prepared: Sequence[object]) -> bool:
+        """Whether rows keep the bins of this layout."""
+        return keeps(prepared, self.layout)
 
     @property
     def size(self) -> int:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from voile.errors import SettingError
 from voile.models.ebm.kernels import pair_totals
-from voile.models.ebm.queries import BINS, Layout
+from voile.models.ebm.queries import BINS, Layout, keeps
 from voile.privacy.mechanisms import Release
 from voile.privacy.queries import Block, CellQuery
 from voile.privacy.wire import sendable
@@ -51,9 +51,15 @@ class PairCounts(CellQuery):
     columns = ()
 
     def __post_init__(self) -> None:
+        if self.groups.shape != (int(self.layout.offsets[-1]),):
+            raise SettingError("Each bin needs its group.")
         # A group of another table would count one row twice there.
         if len(self.groups) and not 0 <= self.groups.min() <= self.groups.max() < GROUPS:
             raise SettingError(f"Groups of bins must be numbered 0 to {GROUPS - 1}.")
+
+    def fits(self, prepared: Sequence[object]) -> bool:
+        """Whether rows keep the bins of this layout."""
+        return keeps(prepared, self.layout)
 
     @property
     def levels(self) -> int:  # type: ignore[override]

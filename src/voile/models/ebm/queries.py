@@ -50,6 +50,22 @@ class Layout:
     cuts: tuple[NDArray[np.float64], ...]
     offsets: NDArray[np.int64]
 
+    def __post_init__(self) -> None:
+        widths, terms = np.diff(self.offsets), len(self.schema)
+        if self.link not in ("logit", "softmax", "identity"):
+            raise SettingError(f"No model has the link {self.link!r}.")
+        # Kernels trust these numbers: bins that overlap or lie outside would be added up there.
+        if not (
+            self.offsets.dtype == np.int64
+            and self.offsets.shape == (terms + 1,)
+            and self.offsets[0] == 0
+            and (widths > 0).all()
+            and (widths <= 2**16).all()
+            and len(self.cuts) == terms
+            and all(len(cuts) < width for cuts, width in zip(self.cuts, widths, strict=True))
+        ):
+            raise SettingError("The bins of a layout must lie side by side, with room for all.")
+
     @property
     def columns(self) -> tuple[str, ...]:
         """Columns that `prepare` reads."""
@@ -74,6 +90,8 @@ class Layout:
         for k, (name, column) in enumerate(self.schema.items()):
             last = int(self.offsets[k + 1] - self.offsets[k]) - 1
             values = block[name]
+            if values.dtype.kind != ("i" if isinstance(column, Category) else "f"):
+                raise SettingError(f"Column {name!r} is of another kind than the layout says.")
             if isinstance(column, Category):
                 bins[:, k] = np.minimum(values, last)
             else:
@@ -125,7 +143,18 @@ class ResidualSums(Query):
 
     def __post_init__(self) -> None:
         check_state(self.scores, self.intercept, self.cap)
+        check_shapes(self.layout, self.scores, self.intercept)
         check_mixing(self.mixing)
+        widths = np.diff(self.layout.offsets).tolist()
+        # None at all: for the bound alone.
+        if [m.shape for m in self.mixing] != [
+            (n,) * m.ndim for m, n in zip(self.mixing, widths, strict=False)
+        ] or len(self.mixing) not in (0, len(widths)):
+            raise SettingError("Each term needs a mixing matrix of its bins.")
+
+    def fits(self, prepared: Sequence[object]) -> bool:
+        """Whether rows keep the bins of this layout."""
+        return keeps(prepared, self.layout)
 
     fineness = 6  # residuals of rare classes are far below the noise: a finer grid keeps them
 
@@ -164,7 +193,7 @@ class ResidualSums(Query):
             units,
             block.weights,
         )
-        result = np.empty_like(sums)
+        result = np.zeros_like(sums)  # what no matrix covers is nothing
         for k, matrix in enumerate(self.mixing):
             part = layout.part(k)
             result[part] = matrix[:, None] * sums[part] if matrix.ndim == 1 else matrix @ sums[part]
@@ -185,6 +214,11 @@ class ResidualSizes(CellQuery):
 
     def __post_init__(self) -> None:
         check_state(self.scores, self.intercept, 1.0)
+        check_shapes(self.layout, self.scores, self.intercept)
+
+    def fits(self, prepared: Sequence[object]) -> bool:
+        """Whether rows keep the bins of this layout."""
+        return keeps(prepared, self.layout)
 
     def cells(self, block: Block) -> Sequence[NDArray[np.int64]]:
         """Cell of each row's residual; rows without a target fall into the last."""
@@ -198,6 +232,20 @@ class ResidualSizes(CellQuery):
         found = np.searchsorted(SIZE_CUTS, sizes, side="right")
         found[sizes < 0] = self.size - 1
         return [found]
+
+
+def keeps(prepared: Sequence[object], layout: Layout) -> bool:
+    """Whether these preparations leave rows with the bins of just this layout."""
+    return next((one for one in reversed(prepared) if isinstance(one, Layout)), None) is layout
+
+
+def check_shapes(
+    layout: Layout, scores: NDArray[np.float64], intercept: NDArray[np.float64]
+) -> None:
+    """Refuse scores for other cells than the layout's: kernels would read beyond their end."""
+    outputs = layout.outputs
+    if scores.shape != (int(layout.offsets[-1]), outputs) or intercept.shape != (outputs,):
+        raise SettingError("The scores of a round must be those of the layout's cells.")
 
 
 def whole_mixing(matrix: NDArray[np.float64], weight: float) -> NDArray[np.int64]:
@@ -235,5 +283,7 @@ def check_mixing(mixing: Sequence[NDArray[np.int64]]) -> None:
 
 def check_state(scores: NDArray[np.float64], intercept: NDArray[np.float64], cap: float) -> None:
     """Refuse what is no number: a kernel would turn it into an integer of any size."""
-    if not (np.isfinite(scores).all() and np.isfinite(intercept).all() and 0.0 < cap < math.inf):
+    # Sums of scores must be numbers, too.
+    largest = [np.abs(one).max(initial=0.0) for one in (scores, intercept)]
+    if not (all(one < 1e100 for one in largest) and 0.0 < cap < math.inf):
         raise SettingError("The scores, intercept and cap of a round must be finite numbers.")

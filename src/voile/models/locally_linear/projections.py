@@ -7,6 +7,7 @@ docs/proofs/locally-linear.md.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -45,6 +46,11 @@ class ProjectedSteps(MapSteps):
     """
 
     projections: NDArray[np.int64] = None  # type: ignore[assignment]
+
+    def fits(self, prepared: Sequence[object]) -> bool:
+        """Whether rows keep the lengths of just these projections."""
+        kept = next((one for one in reversed(prepared) if isinstance(one, KeptSquares)), None)
+        return kept is not None and np.array_equal(kept.projections, self.projections)
 
     @cached_property
     def seen(self) -> Floats:

@@ -138,6 +138,9 @@ def chunks(
     Rows without a class, and points longer than 1 (there are none), come as zeros with class -1.
     """
     points, classes = block.kept[POINTS], block.kept[CLASSES]
+    if points.shape[1] != size:
+        # numpy would stretch a single coordinate to all of them.
+        raise SettingError("Rows keep points of another space.")
     if block.weights is not None:
         raise SettingError("Prototypes are trained without weights: leave them out.")
     step = min(max(CHUNK_NUMBERS // max(size, 1), 1), most)

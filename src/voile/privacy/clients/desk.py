@@ -29,6 +29,7 @@ from voile.privacy.clients.questions import (
     Answer,
     Joined,
     Lacking,
+    LookAt,
     Opening,
     Paid,
     Payment,
@@ -41,13 +42,14 @@ from voile.privacy.clients.questions import (
 )
 from voile.privacy.clients.terms import CLIENT, LEAST_SHARE, OF_CLIENTS, Trust
 from voile.privacy.clients.updates import ClientWork
-from voile.privacy.events import Event, Gaussian, PoissonGaussian
-from voile.privacy.grant import Grant, reserve
+from voile.privacy.events import Event, Gaussian, PoissonGaussian, Threshold, Unprotected
+from voile.privacy.grant import Grant, Ticket, reserve
 from voile.privacy.ledger import Ledger
 from voile.privacy.ledger.affordable import check_affordable
 from voile.privacy.mechanisms.sums import gaussian_measure
 from voile.privacy.queries import Query
 from voile.privacy.receipt import Receipt, write_receipt
+from voile.privacy.sources.source import check_columns
 from voile.privacy.vault import PrivateTable, keep, open_rows
 from voile.privacy.wire import MissingParts, Packer, Unpacker
 from voile.schema import Schema
@@ -55,6 +57,7 @@ from voile.schema import Schema
 _LOG = logging.getLogger("voile.clients")
 
 _GAUSSIAN = (Gaussian, PoissonGaussian)
+_MOST_LOOKS = 1_000_000
 
 
 class Desk:
@@ -99,6 +102,11 @@ class Desk:
         self.name, self.ledger = name, ledger
         self._table, self._accepts, self._colluders = table, frozenset(accepts), colluders
         self._memory = DeskMemory(memory)
+        if key is not None and not self._memory.lasts:
+            raise SettingError(
+                "A lasting key needs a memory: a restarted client that forgot its answers would "
+                "hide a second one behind the same mask. Give memory='desk.json'."
+            )
         self._key, self._known = key, None if known_keys is None else dict(known_keys)
         self._jobs: dict[str, DeskJob] = {}
         self._packer, self._unpacker = Packer(), Unpacker(shared=True)
@@ -140,6 +148,9 @@ class Desk:
         job = self._jobs.get(getattr(question, "job", ""))
         if job is None:
             return Lacking(job_unknown=True)
+        look = getattr(question, "look", None)
+        if look is not None and look.number not in job.grants:
+            return Lacking(job_unknown=True)  # it was away when the others paid
         match question:
             case Payment():
                 return self._pay(job, question)
@@ -189,7 +200,9 @@ class Desk:
     def _pay(self, job: DeskJob, question: Payment) -> Paid:
         known = job.grants.get(question.number)
         if known is not None:
-            if known.plan != question.plan:
+            if known.plan != question.plan or (known.unit == CLIENT) is not (
+                question.unit == CLIENT
+            ):
                 raise PlanError("The plan of a job cannot change once it is paid.")
             if self._memory.entry_of(job.name, question.number) is None:
                 self._memory.paid(job.name, question.number, known.entry.id)
@@ -199,17 +212,28 @@ class Desk:
         if before is not None:
             found = [one for one in self.ledger.history() if one.id == before]
             if found and found[0].plan == question.plan:
+                if (OF_CLIENTS in found[0].what) is not (question.unit == CLIENT):
+                    raise PlanError("The plan of a job cannot change once it is paid.")
                 grant = Grant(question.plan, found[0], self.ledger, table, question.unit)
+                grant.table_notes = job.terms.notes
                 job.grants[question.number] = grant
                 job.answered.update(self._memory.answered(job.name, question.number))
+                last = self._memory.answer_of(job.name, question.number)
+                if last is not None:
+                    job.remember(LookAt(question.number, last[0], last[1]), last[2])
                 return Paid(before)
         self._check_unit(question.unit)
+        if sum(event.count for event in question.plan.events) > _MOST_LOOKS:
+            raise FederationError(f"A plan has {_MOST_LOOKS} looks at most.")
+        if OF_CLIENTS in question.what + job.name:
+            raise FederationError("These words are the client's own: name the job otherwise.")
         whom = f", {OF_CLIENTS}" if question.unit == CLIENT else ""
         what = f"{question.what} ({job.name[:12]}{whom})"
         if not question.final:
             check_affordable(self.ledger, question.plan, what)
             return Paid("")
         grant = reserve(table, self.ledger, question.plan, what, unit=question.unit)
+        grant.table_notes = job.terms.notes
         job.grants[question.number] = grant
         self._memory.paid(job.name, question.number, grant.entry.id)
         return Paid(grant.entry.id)
@@ -245,13 +269,16 @@ class Desk:
         if question.roster is None:
             return Answer(question.look, values)
         job.check_roster(question.look, question.roster, self.name, self._known)
-        return Answer(
-            question.look, job.masker.hide(values, question.roster, job.context(question.look))
-        )
+        hidden = job.masker.hide(values, question.roster, job.context(question.look))
+        job.note_roster(question.look, question.roster)
+        return Answer(question.look, hidden)
 
     def _look(self, job: DeskJob, question: SumOver, event: Event) -> NDArray[np.int64]:
         query, look = question.query, question.look
         table = self._table_for(job, question.schema, question.preparations)
+        check_columns(query.columns, table.schema)
+        if not query.fits(question.preparations):
+            raise FederationError("The rows keep something else than this query needs.")
         rate, share, grid = 1.0, 0.0, question.grid
         if isinstance(event, _GAUSSIAN):
             per_unit = table.rows_per_unit * job.terms.clients_per_unit
@@ -265,14 +292,40 @@ class Desk:
         self._memory.answering(job.name, look.number, look.label, look.index)
         ticket = job.grants[look.number].take(look.label)
         job.answered[look.number, look.label] = look.index
-        values = open_rows(table, ticket).total(query, grid, rate=rate)
+        values = self._total(job, table, ticket, query, grid, rate)
         if share:
             values = values + noise.gaussian(query.size, share)
         job.remember(look, values)
+        self._memory.answered_with(job.name, look.number, look.label, look.index, values)
         return values
 
+    def _total(
+        self,
+        job: DeskJob,
+        table: PrivateTable,
+        ticket: Ticket,
+        query: Query,
+        grid: float,
+        rate: float,
+    ) -> NDArray[np.int64]:
+        """The exact sum. Whether a query fails may depend on single rows: only who is trusted with
+        exact sums is told; for others a failure counts as zeros, under the same noise.
+        """
+        rows = open_rows(table, ticket)
+        if job.terms.trust == Trust.AGGREGATOR:
+            if job.failure is not None:
+                raise job.failure
+            return rows.total(query, grid, rate=rate)
+        if job.failure is None:
+            try:
+                return rows.total(query, grid, rate=rate)
+            except Exception:
+                _LOG.exception("client %s counts a failed look as nothing", self.name)
+        return np.zeros(query.size, dtype=np.int64)
+
     def _tally(self, job: DeskJob, question: Tally) -> Tallied:
-        job.event_of(question.look, of_clients=False)
+        if not isinstance(job.event_of(question.look, of_clients=False), (Threshold, Unprotected)):
+            raise PlanError("Values are tallied in looks that were paid for levels alone.")
         if job.terms.trust != Trust.AGGREGATOR:
             raise PlanError(
                 "Levels that nobody listed cannot be found without trusting the aggregator: list "
@@ -314,7 +367,16 @@ class Desk:
         same = job.schema is schema or job.schema == schema
         if job.table is None or not same or done != preparations[: len(done)]:
             job.table, job.schema, done = self._table.with_schema(schema), schema, ()
+            job.prepared, job.failure = (), None
         for preparation in preparations[len(done) :]:
-            keep(job.table, preparation.columns, preparation.prepare)
+            if not callable(getattr(preparation, "prepare", None)):
+                raise FederationError("The message holds a preparation that is none.")
+            check_columns(preparation.columns, job.table.schema)
+            if job.failure is None:
+                try:
+                    keep(job.table, preparation.columns, preparation.prepare)
+                except Exception as error:  # may depend on single rows: told to whom it may be
+                    _LOG.exception("client %s could not prepare its rows", self.name)
+                    job.failure = error
         job.prepared = preparations
         return job.table

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -32,6 +33,7 @@ class DeskJob:
     masker: Masker
     table: PrivateTable | None = None
     prepared: tuple[Any, ...] = ()
+    failure: Exception | None = None
     grants: dict[int, Grant] = field(default_factory=dict)
     answered: dict[tuple[int, str], int] = field(default_factory=dict)
     answers: dict[LookAt, NDArray[np.int64]] = field(default_factory=dict)
@@ -68,7 +70,8 @@ class DeskJob:
 
     def context(self, look: LookAt) -> bytes:
         """Names a look for the masks."""
-        return f"{self.name}\0{look.number}\0{look.label}\0{look.index}".encode()
+        # As JSON: no two looks have the same text, whatever jobs and labels are called.
+        return json.dumps([self.name, look.number, look.label, look.index]).encode()
 
     def check_roster(
         self, look: LookAt, roster: Roster, name: str, known: Mapping[str, bytes] | None
@@ -90,4 +93,8 @@ class DeskJob:
             raise FederationError("The roster has keys that were not agreed on beforehand.")
         if before and not names < set(before[-1].keys):
             raise FederationError("Each attempt at a sum must have fewer clients than the last.")
-        before.append(roster)
+
+    def note_roster(self, look: LookAt, roster: Roster) -> None:
+        """Count an attempt, once its message is made."""
+        if roster not in self.rosters[look]:
+            self.rosters[look].append(roster)

@@ -6,16 +6,45 @@ from the journal leads to where it stopped, without a second look and without a 
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import struct
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from weakref import finalize
 
 from voile.errors import DataError, FederationError
 from voile.privacy.wire import Packer, Unpacker
 
 _FRAME = struct.Struct("<Q8s")
+
+
+def _nothing() -> None:
+    """There is nothing to let go of."""
+
+
+def _hold(path: Path) -> int:
+    """Open for this process alone: two servers would release one sum with two noises."""
+    try:
+        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    except OSError as error:
+        raise FederationError(
+            f"The journal {path} cannot be opened ({error.strerror}): give another path."
+        ) from error
+    try:
+        import fcntl
+    except ImportError:  # a system without such locks
+        return file
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        os.close(file)
+        raise FederationError(
+            f"Another server works with the journal {path}: wait for it, or give another path."
+        ) from error
+    return file
 
 
 class Journal:
@@ -30,8 +59,19 @@ class Journal:
         self._path = None if path is None else Path(path)
         self._packer = Packer()
         self.lines: list[dict[str, Any]] = []
-        if self._path is not None and self._path.exists():
-            self._read(self._path)
+        self._let_go: Callable[[], object] = _nothing
+        if self._path is not None:
+            # Let go of when nobody has the journal any more, whatever happened.
+            self._let_go = finalize(self, os.close, _hold(self._path))
+            try:
+                self._read(self._path)
+            except BaseException:
+                self.close()
+                raise
+
+    def close(self) -> None:
+        """Let others go on with it."""
+        self._let_go()
 
     def _read(self, path: Path) -> None:
         data = path.read_bytes()
@@ -60,20 +100,19 @@ class Journal:
         """Add a line, durably."""
         if self._path is None:
             return
-        self.lines.append(line)
         body = self._packer.pack(line).body
         frame = _FRAME.pack(len(body), hashlib.sha256(body).digest()[:8])
+        start = self._path.stat().st_size if self._path.exists() else 0
         try:
             with self._path.open("ab") as file:
-                start = file.tell()
-                try:
-                    file.write(frame + body)
-                    file.flush()
-                    os.fsync(file.fileno())
-                except OSError:
-                    file.truncate(start)
-                    raise
+                file.write(frame + body)
+                file.flush()
+                os.fsync(file.fileno())
+            self.lines.append(line)
         except OSError as error:
+            # By name: the file object still holds what it could not write.
+            with contextlib.suppress(OSError):
+                os.truncate(self._path, start)
             raise FederationError(
                 f"The journal {self._path} cannot be written ({error.strerror}): nothing was "
                 "released. Make room, or give another path."

@@ -20,7 +20,7 @@ from cryptography.hazmat.primitives.ciphers.algorithms import ChaCha20
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from numpy.typing import NDArray
 
-from voile.errors import SettingError
+from voile.errors import DataError, SettingError
 from voile.privacy.wire import sendable
 
 
@@ -48,6 +48,16 @@ class Roster:
             own = name.encode()
             text.update(len(own).to_bytes(4, "big") + own + self.keys[name])
         return text.digest()
+
+
+def check_key(key: object) -> None:
+    """Refuse what is no public key, and the few keys whose secret is no secret."""
+    try:
+        if type(key) is not bytes:
+            raise ValueError
+        X25519PrivateKey.generate().exchange(X25519PublicKey.from_public_bytes(key))
+    except ValueError as error:
+        raise DataError("the client's key is no X25519 key") from error
 
 
 class Masker:

@@ -1,11 +1,15 @@
-"""What a client's desk must not forget: which plans it paid, and which looks it has answered."""
+"""What a client's desk must not forget: plans it paid, looks it answered, and its last answer."""
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from voile.errors import LedgerUnavailable
 
@@ -46,6 +50,29 @@ class DeskMemory:
             plans = {**self._jobs.get(job, {}), str(number): {"entry": entry, "looks": {}}}
             self._write({**self._jobs, job: plans})
 
+    def answer_of(self, job: str, number: int) -> tuple[str, int, NDArray[np.int64]] | None:
+        """The last answer: its step, the number of the look, and the vector."""
+        last = self._jobs.get(job, {}).get(str(number), {}).get("last")
+        if last is None:
+            return None
+        values = np.frombuffer(base64.b64decode(last["values"]), dtype="<i8").astype(np.int64)
+        return str(last["label"]), int(last["index"]), values
+
+    def answered_with(
+        self, job: str, number: int, label: str, index: int, values: NDArray[np.int64]
+    ) -> None:
+        """Keep the last answer: server and client may die together before it arrives."""
+        if self._path is not None:
+            text = base64.b64encode(values.astype("<i8").tobytes()).decode()
+            last = {"label": label, "index": index, "values": text}
+            plans = {**self._jobs[job], str(number): {**self._jobs[job][str(number)], "last": last}}
+            self._write({**self._jobs, job: plans})
+
+    @property
+    def lasts(self) -> bool:
+        """Whether it outlives the process."""
+        return self._path is not None
+
     def answering(self, job: str, number: int, label: str, index: int) -> None:
         """Note that a look is about to be answered."""
         if self._path is not None:
@@ -58,7 +85,9 @@ class DeskMemory:
         assert self._path is not None
         new = self._path.with_name(self._path.name + ".new")
         try:
-            with new.open("w", encoding="utf-8") as file:
+            # It holds sums over the client's rows: nobody else may read it.
+            handle = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
                 json.dump({"jobs": jobs}, file)
                 file.flush()
                 os.fsync(file.fileno())

@@ -51,6 +51,10 @@ class Payment:
     unit: str | None
     final: bool
 
+    def __post_init__(self) -> None:
+        if type(self.number) is not int or self.number < 0 or type(self.final) is not bool:
+            raise DataError("A payment needs the whole number of its plan.")
+
 
 @sendable
 @dataclass(frozen=True)
@@ -60,6 +64,11 @@ class LookAt:
     number: int
     label: str
     index: int
+
+    def __post_init__(self) -> None:
+        # True, 1 and 1.0 are one key of a dictionary and three in a file.
+        if type(self.number) is not int or type(self.index) is not int or self.number < 0:
+            raise DataError("A look needs the whole numbers of its plan and of itself.")
 
 
 @sendable
@@ -180,5 +189,8 @@ def open_envelope(unpacker: Unpacker, message: bytes) -> Any:
     outer = unpacker.unpack(message)
     if not isinstance(outer, dict) or set(outer) != {"parts", "body"}:
         raise DataError("The message is no envelope: both sides need the same version of voile.")
-    unpacker.hold(outer["parts"])
+    parts = outer["parts"]
+    if not (isinstance(parts, dict) and all(isinstance(one, bytes) for one in parts.values())):
+        raise DataError("The message has parts that are no bytes.")
+    unpacker.hold(parts)
     return unpacker.unpack(outer["body"])

@@ -8,6 +8,7 @@ an unfinished sum is released. Proof: docs/proofs/federated.md.
 from __future__ import annotations
 
 import logging
+import math
 import secrets
 import time
 from collections.abc import Callable, Collection
@@ -21,7 +22,7 @@ from voile.errors import DataError, FederationError, VoileError
 from voile.privacy.budget import Relation
 from voile.privacy.clients.channel import Channel, Silence
 from voile.privacy.clients.journal import Journal
-from voile.privacy.clients.masks import Roster
+from voile.privacy.clients.masks import Roster, check_key
 from voile.privacy.clients.questions import (
     Answer,
     Joined,
@@ -94,6 +95,8 @@ class Session:
     incidents: list[Incident] = field(default_factory=list)
     traffic: Traffic = field(default_factory=Traffic)
 
+    finished: bool = False
+
     def __post_init__(self) -> None:
         started = [line for line in self.journal.lines if line["line"] == "start"]
         self.resumed = bool(started)
@@ -144,8 +147,11 @@ class Session:
         self.largest_weight, self.weighted = weighing.pop()
 
     def _joined(self, name: str, reply: object) -> Joined:
-        if not isinstance(reply, Joined) or reply.name != name or len(reply.key) != 32:
+        if not isinstance(reply, Joined) or reply.name != name:
             raise DataError("the client answered as somebody else")
+        check_key(reply.key)
+        if not isinstance(reply.largest_weight, float) or not 0 < reply.largest_weight < math.inf:
+            raise DataError("the client's largest weight is no positive number")
         self._keys[name] = reply.key
         return reply
 
@@ -219,6 +225,9 @@ class Session:
             return found
         # Masks cancel over a whole roster alone: whoever is missing makes it begin again.
         present = self._present()
+        for name in [name for name in present if name not in self._keys]:
+            self._tell_again(name)
+        present = [name for name in present if name in self._keys]
         for attempt in range(self.terms.dropouts + 1):
             self._need(present, f"answer ({where})")
             roster = Roster(attempt, {name: self._keys[name] for name in present})
@@ -270,9 +279,10 @@ class Session:
                         raise DataError(reply.reason)
                     found[name] = read(name, reply)
                     self._away.pop(name, None)
-                except VoileError as error:
+                except Exception as error:  # whatever a client sends, it is the client's fault
                     failed.append(name)
-                    self._note(name, where, str(error))
+                    known = isinstance(error, VoileError)
+                    self._note(name, where, str(error) if known else "the answer is no answer")
             waiting = failed
             if not waiting:
                 break
@@ -290,14 +300,20 @@ class Session:
         for name in [name for name, one in replies.items() if isinstance(one, Lacking)]:
             # A client that was restarted: the whole story again, then the question.
             self._held[name].clear()
-            if self._opening is not None:
-                joined = self._send(self._opening, [name])[name]
-                if isinstance(joined, Joined):
-                    self._keys[name] = joined.key
-            for payment in self._payments:
-                self._send(payment, [name])
+            self._tell_again(name)
             replies.update(self._send(question, [name]))
         return replies
+
+    def _tell_again(self, name: str) -> None:
+        """The whole story of a job, for a client that was restarted or away."""
+        if self._opening is not None:
+            try:
+                self._joined(name, self._send(self._opening, [name])[name])
+            except VoileError as error:
+                self._note(name, "joining", str(error))
+                return
+        for payment in self._payments:
+            self._send(payment, [name])
 
     def _send(self, question: object, names: Collection[str]) -> dict[str, Any]:
         packed = self._packer.pack(question)

@@ -27,7 +27,7 @@ from voile.privacy.sources.block import Block, Column
 from voile.privacy.sources.source import RowSource
 from voile.privacy.vault import PrivateTable
 from voile.privacy.wire import Packer
-from voile.schema import Schema
+from voile.schema import Category, Schema
 from voile.schema.columns import Level
 
 if TYPE_CHECKING:
@@ -196,7 +196,10 @@ class ClientsSource(RowSource):
         def read(name: str, reply: object) -> Counter[Level]:
             if not isinstance(reply, Tallied) or len(reply.levels) != len(reply.counts):
                 raise DataError("the client sent no tally")
-            counts = [int(count) for count in reply.counts]
+            counts = list(reply.counts)
+            if not all(type(count) is int for count in counts):
+                raise DataError("the tally counts in other than whole numbers")
+            Category(tuple(dict.fromkeys(reply.levels)))  # refuses what can be no level
             if min(counts, default=0) < 0 or sum(counts) > self._session.terms.most_rows:
                 raise DataError("the tally counts more rows than a client can have")
             return Counter(dict(zip(reply.levels, counts, strict=True)))

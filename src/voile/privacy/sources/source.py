@@ -71,6 +71,9 @@ class RowSource(ABC):
 
         result = np.zeros(query.size, dtype=np.int64)
         for part in self._visit(query.columns, one, draw):
+            # numpy would stretch a shorter one: a row would then count several times.
+            if part.shape != result.shape:
+                raise SettingError(f"{type(query).__name__} has not summed what it announced.")
             result += part
         return result
 
@@ -189,11 +192,7 @@ class RowSource(ABC):
 
     def _check(self, columns: Collection[str]) -> None:
         """Refuse unknown columns before the first row, so that an empty table refuses them too."""
-        for name in columns:
-            if name == TARGET and self.schema.target is None:
-                raise SchemaError("The table has no target: give it to protect().")
-            if name != TARGET and name not in self.schema:
-                raise SchemaError(f"The schema has no column {name!r}.")
+        check_columns(columns, self.schema)
 
     def _visit(
         self,
@@ -234,6 +233,15 @@ class RowSource(ABC):
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: rows private>"
+
+
+def check_columns(columns: Collection[str], schema: Schema) -> None:
+    """Refuse columns that the schema does not have."""
+    for name in columns:
+        if name == TARGET and schema.target is None:
+            raise SchemaError("The table has no target: give it to protect().")
+        if name != TARGET and name not in schema:
+            raise SchemaError(f"The schema has no column {name!r}.")
 
 
 def _nothing(block: Block) -> None:
