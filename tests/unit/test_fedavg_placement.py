@@ -25,12 +25,12 @@ from voile.federated.fedavg.work import (  # noqa: E402
     PublishedUpload,
 )
 from voile.federated.networks.architectures import (  # noqa: E402
-from voile.federated.networks.workshop import one_thread  # noqa: E402
     Description,
     flatten,
     initial_weights,
 )
 from voile.federated.networks.images import CLASSES, IMAGES  # noqa: E402
+from voile.federated.networks.workshop import one_thread  # noqa: E402
 from voile.privacy.wire import Packer, Unpacker  # noqa: E402
 
 SHAPE = (1, 12, 12)
