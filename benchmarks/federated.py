@@ -304,7 +304,7 @@ def main(arguments: list[str] | None = None) -> int:
     if "paper" in options.parts:
         import federated_paper
 
-        found.paper = federated_paper.measure()
+        found.paper = federated_paper.run_paper()
     if "leakage" in options.parts:
         import federated_leakage
 

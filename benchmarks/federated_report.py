@@ -120,9 +120,9 @@ class Findings:
             found["Grad-CAM relative top-20 % IoU"] = (value, 0.75, value >= 0.75)
         if self.leakage is not None:
             least = min(self.leakage["un_noised_psnr"].values())
-            most = max(self.leakage["largest_gain_when_noised"].values())
+            most = max(self.leakage["own_gain_when_noised"].values())
             found["PSNR of an un-noised update"] = (least, 25.0, least > 25.0)
-            found["PSNR above grey when noised"] = (most, 1.0, most <= 1.0)
+            found["PSNR above grey and strangers when noised"] = (most, 1.0, most <= 1.0)
         return found
 
     @property
