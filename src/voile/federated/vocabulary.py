@@ -25,7 +25,11 @@ TABLE_QUESTIONS = (
 )
 """Modules that declare questions about tables."""
 
-NETWORK_QUESTIONS = ("voile.federated.fedavg.work", "voile.federated.networks.queries")
+NETWORK_QUESTIONS = (
+    "voile.federated.fedavg.work",
+    "voile.federated.networks.images",
+    "voile.federated.networks.queries",
+)
 """Modules that declare questions of networks; they need torch."""
 
 
