@@ -196,7 +196,7 @@ def test_crossing_cells_share_the_loss_of_one_summary(reference):
 def test_epsilon_is_told_question_by_question(reference):
     many = Reference(reference.task, reference.model, reference.task.ask(8))
     # The row count is released with noise, which is large for so few rows.
-    with fixed_noise(1):
+    with fixed_noise(3):
         plain, eager = explainer_budget.curves(many, 5, 2, strategies=("interactive", "enhanced"))
     assert plain.counts == (1, 3, 5)
     assert list(plain.epsilons) == sorted(plain.epsilons)
