@@ -16,9 +16,6 @@ import argparse
 import html
 import json
 import platform
-import shutil
-import subprocess
-import tempfile
 import time
 from pathlib import Path
 
@@ -26,6 +23,7 @@ import numpy as np
 import torch
 
 import ebm_data
+from page_picture import shoot
 from voile.audit.gradient_leakage import (
     LeakageReport,
     Reconstruction,
@@ -159,26 +157,6 @@ def shown(found: Reconstruction, truth: np.ndarray, step: int | None) -> Picture
     return Picture(paint_image(image), f"{psnr(image, truth):.0f} dB", "Rebuilt image")
 
 
-def shoot(page: str, path: Path) -> None:
-    browser = shutil.which("chromium") or shutil.which("chromium-browser")
-    if browser is None:
-        print("no chromium: no picture")
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        source = Path(folder) / "page.html"
-        source.write_text(page, encoding="utf-8")
-        options = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run"]
-        options += ["--disable-background-networking", f"--user-data-dir={folder}/profile"]
-        options += ["--hide-scrollbars", "--window-size=1040,800", "--virtual-time-budget=2000"]
-        subprocess.run(
-            [browser, *options, f"--screenshot={path}", source.as_uri()],
-            check=True,
-            capture_output=True,
-            timeout=120,
-        )
-    print(f"picture: {path}")
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("result", nargs="?", type=Path)
@@ -189,7 +167,7 @@ def main() -> int:
     torch.set_num_threads(1)
     found = measure(chosen.targets, chosen.steps)
     result = judge(found)
-    shoot(draw(found), PICTURE)
+    shoot(draw(found), PICTURE, "1040,860")
     if chosen.page:
         chosen.page.write_text(draw_page(found["relu_cnn"]), encoding="utf-8")
     print(json.dumps(result))

@@ -6,9 +6,6 @@ heat maps go to docs/pictures/heat-maps.png and heat-maps.html, and what the mea
 that should agree is printed. Benchmarks of private networks are elsewhere.
 """
 
-import shutil
-import subprocess
-import tempfile
 import time
 from pathlib import Path
 
@@ -17,6 +14,7 @@ import torch
 from torch import nn
 
 import ebm_data
+from page_picture import shoot
 from voile.explain.heat_maps import (
     HeatMaps,
     compare_maps,
@@ -86,26 +84,6 @@ def draw(records: list[HeatMaps]) -> str:
     return f"<!doctype html><meta charset=utf-8><style>{STYLE}</style><body>{body}"
 
 
-def shoot(page: str, path: Path) -> None:
-    browser = shutil.which("chromium") or shutil.which("chromium-browser")
-    if browser is None:
-        print("no chromium: no picture")
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        source = Path(folder) / "page.html"
-        source.write_text(page, encoding="utf-8")
-        options = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run"]
-        options += ["--disable-background-networking", f"--user-data-dir={folder}/profile"]
-        options += ["--hide-scrollbars", "--window-size=1064,640", "--virtual-time-budget=2000"]
-        subprocess.run(
-            [browser, *options, f"--screenshot={path}", source.as_uri()],
-            check=True,
-            capture_output=True,
-            timeout=120,
-        )
-    print(f"picture: {path}")
-
-
 def main() -> None:
     torch.set_num_threads(1)
     file = np.load(ebm_data.folder() / "mnist.npz")
@@ -136,7 +114,7 @@ def main() -> None:
     records = [explain_images(modules[0], tests[picked], method=method) for method in NAMES]
     records[0].to_html("heat-maps.html")
     records[1].to_html("heat-maps-ig.html")
-    shoot(draw(records), PICTURE)
+    shoot(draw(records), PICTURE, "1064,640")
 
 
 if __name__ == "__main__":

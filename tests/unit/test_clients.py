@@ -249,6 +249,20 @@ def test_a_unit_at_several_clients_counts_at_each():
         )
 
 
+@pytest.mark.parametrize("places", [1, 2])
+def test_the_receipt_says_at_how_many_clients_a_unit_is_believed_to_be(places):
+    X, y = rows()
+    schema = Schema(dict(SCHEMA), target=Category([0, 1]), unit=Unit("who", rows=2))
+    frame = {f"x{i}": X[:, i] for i in range(4)} | {"who": np.arange(len(y)) // 2}
+    parts = [({k: v[:700] for k, v in frame.items()}, y[:700])]
+    parts.append(({k: v[700:] for k, v in frame.items()}, y[700:]))
+    federation = Federation.local(parts, schema, clients_per_unit=places)
+    model = ebm().fit_federated(federation)
+    said = "more than one client" if places == 1 else "rows at 2 clients"
+    for receipt in (model.receipt_, federation.desks["client 0"].receipts(1e-6)[0]):
+        assert said in str(receipt)
+
+
 def test_units_are_agreed_on():
     X, y = rows()
     schema = Schema(dict(SCHEMA), target=Category([0, 1]), unit=Unit("who", rows=2))

@@ -76,7 +76,7 @@ class ClientsSource(RowSource):
     @property
     def notes(self) -> tuple[str, ...]:
         """Who is protected from whom."""
-        return self._session.terms.notes
+        return self._session.terms.notes_for(self.schema.unit)
 
     def with_schema(self, schema: Schema) -> ClientsSource:
         """The same rows under another schema; what was kept per row is forgotten."""

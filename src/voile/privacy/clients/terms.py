@@ -9,6 +9,7 @@ from enum import StrEnum
 from voile.errors import SettingError
 from voile.privacy.noise import GRID_BITS
 from voile.privacy.wire import sendable
+from voile.schema import Unit
 
 _MOST_CLIENTS = 100_000
 LEAST_SHARE = 2.0**10
@@ -113,9 +114,8 @@ class Terms:
             return 1.0
         return math.sqrt(answered) * self.share(1.0)
 
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Who is protected from whom, for the receipt."""
+    def notes_for(self, unit: Unit | None) -> tuple[str, ...]:
+        """Who is protected from whom, for the receipt; ``unit`` is that of the schema."""
         count = len(self.clients)
         where = f"rows lay with {count} client{'s' if count != 1 else ''} and did not leave them"
         match self.trust:
@@ -138,6 +138,9 @@ class Terms:
         notes = [f"Federated: {where}.", f"This {whom}."]
         if self.clients_per_unit > 1:
             notes.append(f"One unit may have rows at {self.clients_per_unit} clients.")
+        elif unit is not None:
+            # Clients cannot see each other's rows: that this holds is the user's word.
+            notes.append(f"It holds if no {unit.column!r} has rows at more than one client.")
         return tuple(notes)
 
 
