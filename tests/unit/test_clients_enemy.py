@@ -76,7 +76,8 @@ from voile.privacy.grant import reserve
 from voile.privacy.ledger.affordable import check_affordable
 from voile.privacy.mechanisms import gaussian_sum
 from voile.privacy.mechanisms.sums import gaussian_measure
-from voile.privacy.queries import CategoryCounts, NumberCounts, RowCount, Together
+from voile.privacy.queries import TARGET, CategoryCounts, NumberCounts, RowCount, Together
+from voile.privacy.vault import keep
 from voile.privacy.wire import Packer, Unpacker, sendable
 
 SCHEMA = Schema({f"x{i}": Number(-4, 4) for i in range(4)}, target=Category([0, 1]))
@@ -414,6 +415,26 @@ def test_a_query_of_another_space_than_was_kept_does_not_move_sums_further():
     asked = Space(SCHEMA, np.zeros(4), 1.0, np.ones((400, 4)))
     X, y = rows(5)
     assert moved(lambda: (ClassSums(asked, False), (kept,)), X, y) <= 1.0
+
+
+@pytest.mark.parametrize("what", ["centre", "radius", "filling"])
+@pytest.mark.parametrize("value", [math.nan, math.inf, -1e308, 0.0, 5e-324])
+def test_no_inputs_of_maps_make_points_longer_than_one(what, value):
+    X, y = rows(30)
+    X[0] = math.nan
+    inputs = Inputs.uncentred(SCHEMA, None, None, root=False, normalise=value != 0.0)
+    odd = dataclasses.replace(inputs, **{what: np.full(4, value)})
+    lengths = []
+
+    class Look:
+        def prepare(self, block):
+            with np.errstate(all="ignore"):
+                KeptPoints(odd, (STILL,)).prepare(block)
+            points = block.kept["maps points"].astype(np.int64)
+            lengths.append((points**2).sum(axis=2).max())
+
+    keep(protect(X, y, schema=SCHEMA), (*SCHEMA, TARGET), Look().prepare)
+    assert lengths[0] <= 2**22
 
 
 def test_a_query_of_another_projection_than_was_kept_does_not_move_sums_further():

@@ -190,6 +190,9 @@ class Inputs:
             features = self.read(some, min(start + step, block.rows) - start)
             for a, move in enumerate(copies):
                 placed = self.place(self.transform(features, move))
+                # Centre and radius may come from anybody: as an integer, what is no number would
+                # be the largest there is.
+                placed[~np.isfinite(placed).all(axis=1)] = 0.0
                 # Towards zero, and a little less: never longer than 1.
                 points[part, a] = placed * (ONE * (1.0 - 1e-9))
         block.kept[POINTS] = points
