@@ -53,6 +53,9 @@ PUBLIC_CHOICES: dict[str, set[str]] = {
         "numpy.random.default_rng",
     },
     "voile.audit.gradient_leakage.networks": {"numpy.random.default_rng"},
+    # In which world a run is, and which canaries take part.
+    "voile.audit.many_canaries": {"numpy.random.default_rng"},
+    "voile.audit.paired": {"numpy.random.default_rng"},
     # Made-up tables.
     "voile.audit.prototype_leaks": {"numpy.random.Generator", "numpy.random.default_rng"},
 }

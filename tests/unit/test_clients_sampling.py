@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from voile.audit.explainer_leaks import lowest_epsilon
+from voile.audit.bounds import epsilon_by_rates
 from voile.errors import SettingError
 from voile.privacy.accounting import compose
 from voile.privacy.budget import Relation
@@ -119,12 +119,12 @@ def test_an_attack_breaks_the_naive_claim_and_not_the_truth():
     runs = 100_000
     alarm = max(
         np.linspace(0.5, 8.0, 31),
-        key=lambda t: lowest_epsilon(
-            int((tried[1] > t).sum()), int((tried[0] > t).sum()), 20_000, delta
+        key=lambda t: epsilon_by_rates(
+            int((tried[1] > t).sum()), int((tried[0] > t).sum()), 20_000, delta=delta
         ),
     )
     right, wrong = (losses(True, runs, 3) > alarm).sum(), (losses(False, runs, 4) > alarm).sum()
-    found = lowest_epsilon(int(wrong), int(right), runs, delta, confidence=0.999)
+    found = epsilon_by_rates(int(wrong), int(right), runs, delta=delta, confidence=0.999)
     print(naive, found, truth)
     assert found > 1.2 * naive
     assert found <= truth

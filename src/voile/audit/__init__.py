@@ -1,1 +1,34 @@
-"""Attacks on released models, and how far they get beside what the promise allows."""
+"""Attacks on released models, and how far they get beside what the promise allows.
+
+>>> from voile.audit import lower_bound
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from voile.audit.finding import AuditReport, Finding
+    from voile.audit.many_canaries import one_run
+    from voile.audit.paired import judge, lower_bound
+
+_HOMES = {
+    "AuditReport": "voile.audit.finding",
+    "Finding": "voile.audit.finding",
+    "judge": "voile.audit.paired",
+    "lower_bound": "voile.audit.paired",
+    "one_run": "voile.audit.many_canaries",
+}
+
+__all__ = ["AuditReport", "Finding", "judge", "lower_bound", "one_run"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        value = getattr(import_module(_HOMES[name]), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'voile.audit' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

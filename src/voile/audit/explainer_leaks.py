@@ -29,8 +29,8 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import beta as beta_distribution
 
+from voile.audit.bounds import epsilon_by_rates
 from voile.audit.two_worlds import Attack, Estimate, allowed_advantage, allowed_auc, tell_apart
 from voile.errors import SettingError
 from voile.explain.of_blackbox.explainer import PrivateExplainer
@@ -122,55 +122,6 @@ class StepCountTest:
         )
 
 
-def lowest_epsilon(
-    false_alarms: int,
-    right_alarms: int,
-    runs: int,
-    delta: float = 0.0,
-    confidence: float = 0.99,
-) -> float:
-    """The smallest epsilon that alarms in two worlds leave possible.
-
-    Under (epsilon, delta), right alarms come at a rate of at most e^epsilon x that of false ones +
-    delta, and so do right and false silence. Rates are replaced by the ends of their exact
-    (Clopper-Pearson) intervals, which hold together with the given confidence.
-
-    Parameters
-    ----------
-    false_alarms, right_alarms : int
-        Alarms without and with the row.
-    runs : int
-        In either world.
-    delta : float
-    confidence : float
-
-    Returns
-    -------
-    float
-        At least 0.
-
-    Examples
-    --------
-    >>> round(lowest_epsilon(0, 1000, 1000), 2)
-    5.11
-    >>> lowest_epsilon(500, 510, 1000)
-    0.0
-    """
-    counts = (false_alarms, right_alarms)
-    if runs < 1 or not all(0 <= one <= runs for one in counts):
-        raise SettingError("There must be at least one run, and no more alarms than runs.")
-    if not (0.0 < confidence < 1.0 and 0.0 <= delta <= 1.0):
-        raise SettingError("A confidence lies between 0 and 1, and so does delta.")
-    # One row may also make alarms rarer: the better of two attackers, each with half the risk, and
-    # half of that for either end.
-    low, high = min(counts), max(counts)
-    risk = (1.0 - confidence) / 4.0
-    most = 1.0 if low == runs else float(beta_distribution.ppf(1.0 - risk, low + 1, runs - low))
-    least = 0.0 if high == 0 else float(beta_distribution.ppf(risk, high, runs - high + 1))
-    ratios = ((least - delta) / most, (1.0 - most - delta) / (1.0 - least))
-    return max(0.0, *(math.log(one) for one in ratios if one > 0.0))
-
-
 def step_count_test(
     *,
     faithful: bool,
@@ -227,7 +178,9 @@ def step_count_test(
         auc=attack.auc,
         allowed_advantage=allowed_advantage(epsilon, delta),
         allowed_auc=allowed_auc(epsilon, delta),
-        lowest_epsilon=lowest_epsilon(alarms[0], alarms[1], runs, delta, confidence),
+        lowest_epsilon=epsilon_by_rates(
+            alarms[0], alarms[1], runs, delta=delta, confidence=confidence
+        ),
         confidence=confidence,
     )
 

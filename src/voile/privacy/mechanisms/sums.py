@@ -112,8 +112,7 @@ def laplace_sum(table: PrivateTable, query: Query, ticket: Ticket) -> Release:
         case _:
             raise _wrong(event, "Laplace")
     grid = noise.grid_for(scale)
-    total = open_rows(table, ticket).total(query, grid)
-    noised = total + noise.laplace(query.size, scale / grid)
+    noised = open_rows(table, ticket).laplaced_total(query, grid, scale)
     return _release(table, ticket, noised, math.sqrt(2) * scale, grid)
 
 

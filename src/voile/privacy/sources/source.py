@@ -87,6 +87,12 @@ class RowSource(ABC):
         total = self.total(query, grid, rate=rate)
         return total + noise.gaussian(query.size, scale / grid)
 
+    def laplaced_total(self, query: Query, grid: float, scale: float) -> NDArray[np.int64]:
+        """The same with Laplace noise; where rows lie elsewhere, their exact sum must be trusted
+        to whoever adds it.
+        """
+        return self.total(query, grid) + noise.laplace(query.size, scale / grid)
+
     @property
     def summed_only(self) -> bool:
         """Whether rows can be summed over, but not gathered in one place."""

@@ -1,0 +1,168 @@
+"""What an audit found: the claim, the attacked epsilon, and how it was found."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from voile.audit.two_worlds import Estimate
+from voile.rendering import draw_inline, print_record, write_page
+
+Method = Literal["guesses", "rates", "gaussian", "one run"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A lower bound on epsilon, beside what was claimed.
+
+    Attributes
+    ----------
+    name : str
+        What was audited.
+    claimed : float or None
+        The epsilon that was claimed at ``delta``; infinite for "no guarantee", None if none was
+        given.
+    epsilon : float
+        With confidence ``confidence`` no smaller epsilon (at ``delta``) is true. 0 says that the
+        attack found nothing, not that there is nothing to be found.
+    delta, confidence : float
+    method : {"guesses", "rates", "gaussian", "one run"}
+        How the bound was made: see `voile.audit.bounds`. "gaussian" supposes that the mechanism's
+        noise is Gaussian.
+    mu : float or None
+        The lower bound on mu, for the method "gaussian".
+    claimed_mu : float or None
+        The largest mu that the claim allows, for the method "gaussian".
+    runs : int
+        All runs (canaries, for one run).
+    judged : int
+        Those that judged the attack; the others taught it.
+    false_alarms, right_alarms : int
+        "It was there", in judged runs without and with the canary.
+    without, with_canary : int
+        Judged runs (canaries) of either world.
+    right, guesses : int
+        Right guesses among those ventured, for the methods that guess; else 0.
+    advantage : Estimate
+        Rate of right minus rate of false alarms, of judged runs, with a 95 % interval.
+    note : str
+        What a reader should know besides; may be empty.
+    """
+
+    name: str
+    claimed: float | None
+    epsilon: float
+    delta: float
+    confidence: float
+    method: Method
+    mu: float | None
+    claimed_mu: float | None
+    runs: int
+    judged: int
+    false_alarms: int
+    right_alarms: int
+    without: int
+    with_canary: int
+    right: int
+    guesses: int
+    advantage: Estimate
+    note: str = ""
+
+    @property
+    def broken(self) -> bool:
+        """Whether the attack shows that the claim is not kept."""
+        if self.claimed is None:
+            return False
+        if self.mu is not None and self.claimed_mu is not None:
+            return self.mu > self.claimed_mu
+        return self.epsilon > self.claimed
+
+    @property
+    def verdict(self) -> str:
+        """In one or two words."""
+        if self.claimed is None:
+            return "no claim"
+        if math.isinf(self.claimed):
+            return "no guarantee"
+        return "BROKEN" if self.broken else "not exceeded"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON; an infinite claim is None with ``"guarantee": false``."""
+        claimed = self.claimed if self.claimed is None or math.isfinite(self.claimed) else None
+        mu = self.claimed_mu if self.claimed_mu is None or math.isfinite(self.claimed_mu) else None
+        return {
+            **asdict(self),
+            "claimed": claimed,
+            "claimed_mu": mu,
+            "guarantee": self.claimed is not None and math.isfinite(self.claimed),
+            "broken": self.broken,
+            "verdict": self.verdict,
+        }
+
+    def to_html(self, path: str | Path) -> Path:
+        """Write a self-contained page, and return its path."""
+        return write_page(self, path)
+
+    def show(self) -> None:
+        """Print it in the terminal."""
+        print_record(self)
+
+    def _repr_html_(self) -> str:
+        return draw_inline(self)
+
+    def __str__(self) -> str:
+        claim = "none" if self.claimed is None else f"{self.claimed:g}"
+        tested = f"{self.runs:,} canaries" if self.method == "one run" else f"{self.runs:,} runs"
+        gaussian = "" if self.mu is None else f" (mu at least {self.mu:.3g})"
+        lines = [
+            f"{self.name}: {tested}, {self.judged:,} of them judged",
+            f"  epsilon is at least {self.epsilon:.3g}{gaussian} at delta {self.delta:g}, with"
+            f" {self.confidence:.4g} confidence; claimed: {claim}, {self.verdict}",
+            f"  right alarms {self.right_alarms:,} of {self.with_canary:,}, false alarms"
+            f" {self.false_alarms:,} of {self.without:,}; advantage {self.advantage}",
+        ]
+        return "\n".join(lines + ([f"  {self.note}"] if self.note else []))
+
+
+@dataclass(frozen=True)
+class AuditReport:
+    """Several findings: what was claimed, what was attacked, and where a claim failed.
+
+    Attributes
+    ----------
+    title : str
+    findings : tuple of Finding
+    """
+
+    title: str
+    findings: tuple[Finding, ...]
+
+    @property
+    def broken(self) -> tuple[Finding, ...]:
+        """Findings whose claim is not kept."""
+        return tuple(one for one in self.findings if one.broken)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {"title": self.title, "findings": [one.to_dict() for one in self.findings]}
+
+    def to_json(self) -> str:
+        """JSON text."""
+        return json.dumps(self.to_dict(), indent=1, allow_nan=False)
+
+    def to_html(self, path: str | Path) -> Path:
+        """Write a self-contained page, and return its path."""
+        return write_page(self, path)
+
+    def show(self) -> None:
+        """Print a table and bars in the terminal."""
+        print_record(self)
+
+    def _repr_html_(self) -> str:
+        return draw_inline(self)
+
+    def __str__(self) -> str:
+        return "\n\n".join([self.title, *(str(one) for one in self.findings)])

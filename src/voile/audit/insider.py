@@ -1,0 +1,81 @@
+"""The insider: an attacker inside the vault, for estimators of Voile.
+
+It knows all rows, sees every noised sum of a training, and works out the exact likelihood of what
+was released with a canary and without it. See `voile.privacy.witness`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from voile.audit.joining import add_row, last_row
+from voile.errors import SettingError
+from voile.privacy.events import Gaussian
+from voile.privacy.receipt import Receipt
+from voile.privacy.witness import watch
+
+
+def is_watchable(fit: object) -> bool:
+    """Whether an insider can watch: an estimator that trains on sums over rows."""
+    return hasattr(fit, "fit_federated") and hasattr(fit, "schema")
+
+
+class Insider:
+    """Fits of an estimator, watched for some canaries.
+
+    Parameters
+    ----------
+    estimator : estimator of Voile, unfitted
+        With a schema that has a target, without a ledger: every run has its own.
+    dataset : (X, y)
+        Table of shape (rows, columns), and its target; without the canaries.
+    canaries : sequence of (x, y)
+        Rows.
+    """
+
+    def __init__(self, estimator: Any, dataset: Any, canaries: Sequence[Any]) -> None:
+        if not (isinstance(dataset, tuple) and len(dataset) == 2):
+            raise SettingError("Give the rows of an estimator as (X, y).")
+        if estimator.schema is None or estimator.schema.target is None:
+            raise SettingError(
+                "An insider needs a schema with a target: give the estimator schema=Schema(..., "
+                "target=...), or audit it by a function fit= and score=."
+            )
+        if getattr(estimator, "ledger", None) is not None:
+            raise SettingError("Every run of an audit spends: leave the estimator's ledger out.")
+        self._estimator, self._dataset = estimator, dataset
+        self._canaries = [last_row(add_row(dataset, one)) for one in canaries]
+
+    def scores(self, present: Sequence[bool]) -> NDArray[np.float64]:
+        """Log-likelihood ratios of "there" to "not there", of one fit; one for each canary."""
+        return self._fit(present)[1]
+
+    def receipt(self) -> Receipt:
+        """The promise of a fit, which is made here."""
+        return self._fit([False] * len(self._canaries))[0]
+
+    def __call__(self, there: bool) -> float:
+        """The score of the only canary."""
+        return float(self.scores([there])[0])
+
+    def _fit(self, present: Sequence[bool]) -> tuple[Receipt, NDArray[np.float64]]:
+        copy = clone(self._estimator)
+        X, y = self._dataset
+        rows = watch(X, y, self._canaries, present, copy.schema)
+        copy.fit_federated(rows)
+        if rows.looks == 0:
+            raise SettingError(
+                f"{type(copy).__name__} made no noised sum that an insider could watch (without "
+                "noise there is nothing to audit): give a function fit= and score=."
+            )
+        return copy.receipt_, rows.scores
+
+
+def all_gaussian(receipt: Receipt) -> bool:
+    """Whether all looks are Gaussian sums over all rows, so that mu says all."""
+    return all(type(line.event) is Gaussian for line in receipt.lines)

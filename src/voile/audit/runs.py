@@ -1,0 +1,173 @@
+"""Many independent runs: over processes where that pays, with a progress bar, resumable.
+
+A run is a number of the sequence 0, 1, 2, ... and gives a vector of numbers. What is done is kept
+in a file if one is named, line by line, so that an audit that was stopped goes on where it was.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from voile.errors import DataError, SettingError, VoileError
+from voile.models.progress import progress_bar
+
+Floats = NDArray[np.float64]
+Run = Callable[[int], Sequence[float]]
+
+_PATIENCE = 3.0
+"""Seconds of work left from which starting processes pays."""
+
+_BATCH = 0.5
+"""Seconds that a process works between two reports."""
+
+
+def collect_runs(
+    run: Run,
+    runs: int,
+    *,
+    what: str = "audit",
+    processes: int | None = None,
+    resume: str | Path | None = None,
+    facts: dict[str, Any] | None = None,
+) -> list[Floats]:
+    """Carry out runs 0 to ``runs`` - 1.
+
+    Parameters
+    ----------
+    run : callable
+        Gives the numbers of one run; must not depend on other runs.
+    runs : int
+    what : str
+        For the progress bar and for errors.
+    processes : int, optional
+        As many as there are cores by default, if there is work for them. 1: this process alone.
+    resume : path, optional
+        Where done runs are kept. Runs of that file are not repeated.
+    facts : dict, optional
+        What must be the same for runs to be of one audit; another file is refused.
+
+    Returns
+    -------
+    list of ndarray
+        In the order of the runs.
+    """
+    if isinstance(runs, bool) or not isinstance(runs, int) or runs < 1:
+        raise SettingError(f"The number of runs must be 1 or more. Got {runs!r}.")
+    if processes is not None and (not isinstance(processes, int) or processes < 1):
+        raise SettingError(f"The number of processes must be 1 or more. Got {processes!r}.")
+    kept = _Kept(resume, {"what": what, **(facts or {})})
+    done = {i: values for i, values in kept.read().items() if i < runs}
+    left = [i for i in range(runs) if i not in done]
+    with progress_bar(what, runs) as show, kept:
+        for part in _carry_out(run, left, processes):
+            done.update(part)
+            kept.write(part)
+            show(len(done))
+    return [done[i] for i in range(runs)]
+
+
+def _carry_out(run: Run, left: list[int], processes: int | None) -> Iterator[dict[int, Floats]]:
+    """Parts of the work, as they are done."""
+    start, first = time.monotonic(), 0
+    # A few runs here say what a run costs; a mistake in `run` shows at once and in plain sight.
+    while first < len(left) and (processes == 1 or time.monotonic() - start < _BATCH):
+        yield _do(run, left[first : first + 1])
+        first += 1
+    left = left[first:]
+    if not left:
+        return
+    each = max((time.monotonic() - start) / first, 1e-6)
+    size = max(1, round(_BATCH / each))
+    batches = [left[i : i + size] for i in range(0, len(left), size)]
+    workers = min(processes or (os.cpu_count() or 1), len(batches))
+    if workers == 1 or (processes is None and each * len(left) < _PATIENCE):
+        for batch in batches:
+            yield _do(run, batch)
+        return
+    from joblib import Parallel, delayed
+
+    yield from Parallel(n_jobs=workers, return_as="generator_unordered")(
+        delayed(_do)(run, batch) for batch in batches
+    )
+
+
+def _do(run: Run, numbers: Sequence[int]) -> dict[int, Floats]:
+    return {i: _one(run, i) for i in numbers}
+
+
+def _one(run: Run, number: int) -> Floats:
+    try:
+        return np.atleast_1d(np.asarray(run(number), dtype=np.float64)).ravel()
+    except VoileError:
+        raise
+    except (TypeError, ValueError) as error:
+        raise DataError(
+            f"Run {number} gave no numbers ({error}): give score=, a function that makes a number "
+            "of what fit returns."
+        ) from error
+
+
+class _Kept:
+    """Done runs in a file: a line of facts, then a line for every part."""
+
+    def __init__(self, path: str | Path | None, facts: dict[str, Any]) -> None:
+        self._path = None if path is None else Path(path)
+        self._facts = json.loads(json.dumps(facts, default=str))
+        self._file: Any = None
+
+    def read(self) -> dict[int, Floats]:
+        """Runs that were done before; a last line that was cut off is left out."""
+        if self._path is None or not self._path.exists():
+            return {}
+        lines = self._path.read_text(encoding="utf-8").split("\n")
+        try:
+            known = json.loads(lines[0])
+        except ValueError:
+            known = None
+        if known != self._facts:
+            raise SettingError(
+                f"{str(self._path)!r} is not of this audit (or of other settings of it): name "
+                "another file, or remove it."
+            )
+        done: dict[int, Floats] = {}
+        for line in lines[1:-1]:
+            for number, values in json.loads(line).items():
+                done[int(number)] = np.array(values, dtype=np.float64)
+        # A line without its end was being written when the audit stopped.
+        whole = "\n".join(lines[:-1]) + "\n"
+        if lines[-1]:
+            self._path.write_text(whole, encoding="utf-8")
+        return done
+
+    def __enter__(self) -> _Kept:
+        if self._path is not None:
+            new = not self._path.exists()
+            try:
+                self._file = self._path.open("a", encoding="utf-8")
+            except OSError as error:
+                raise SettingError(
+                    f"{str(self._path)!r} cannot be written: {error.strerror}. Name another file."
+                ) from None
+            if new:
+                self._line(self._facts)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._file is not None:
+            self._file.close()
+
+    def write(self, part: dict[int, Floats]) -> None:
+        if self._file is not None:
+            self._line({str(i): values.tolist() for i, values in part.items()})
+
+    def _line(self, value: object) -> None:
+        self._file.write(json.dumps(value) + "\n")
+        self._file.flush()

@@ -1,0 +1,78 @@
+"""A trial: what is fitted, on which rows, and the canary that a broken promise would betray."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from voile.audit.finding import Finding
+from voile.audit.paired import PairedMethod, lower_bound
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One audit, ready to be run.
+
+    Attributes
+    ----------
+    family : str
+        What is audited: "EBM", "prototypes", ...
+    name : str
+        What the canary is, in a few words.
+    fit : callable, or estimator of Voile
+        As for `voile.audit.lower_bound`.
+    dataset, canary : object
+        Made-up rows; never anybody's.
+    epsilon, delta : float or None
+        The claim; None takes an estimator's receipt.
+    score, join : callable or None
+        As for `voile.audit.lower_bound`.
+    method : str or None
+        As for `voile.audit.lower_bound`.
+    quick : int
+        Runs that suffice to notice noise of half the scale.
+    """
+
+    family: str
+    name: str
+    fit: Any
+    dataset: Any
+    canary: Any
+    epsilon: float | None = None
+    delta: float = 0.0
+    score: Callable[[Any], Any] | None = None
+    join: Callable[[Any, Any], Any] | None = None
+    method: PairedMethod | None = None
+    quick: int = 600
+    settings: dict[str, Any] = field(default_factory=dict)
+    """What else `lower_bound` is to be told."""
+
+    @property
+    def title(self) -> str:
+        """Family and name."""
+        return f"{self.family}: {self.name}"
+
+    def audit(self, runs: int | None = None, **settings: Any) -> Finding:
+        """Carry it out.
+
+        Parameters
+        ----------
+        runs : int, optional
+            ``quick`` by default.
+        **settings
+            For `voile.audit.lower_bound`: confidence, processes, resume, random_state, ...
+        """
+        return lower_bound(
+            self.fit,
+            self.dataset,
+            self.canary,
+            score=self.score,
+            join=self.join,
+            epsilon=self.epsilon,
+            delta=self.delta,
+            runs=self.quick if runs is None else runs,
+            method=self.method,
+            name=self.title,
+            **{**self.settings, **settings},
+        )
