@@ -13,13 +13,16 @@ from typing import Any
 from voile.errors import SettingError
 
 _DRAWN_BY = {
+    "AuditReport": "voile.report.audit_page",
     "FilterBank": "voile.report.filter_page",
     "FilterDecisions": "voile.report.filter_decision_page",
+    "Finding": "voile.report.audit_page",
     "GlobalExplanation": "voile.report.global_page",
     "HeatMaps": "voile.report.heat_map_page",
     "Influences": "voile.report.influence_page",
     "LeakageReport": "voile.report.leakage_page",
     "LocalExplanation": "voile.report.local_page",
+    "MembershipReport": "voile.report.membership_page",
     "PrototypeDecisions": "voile.report.decision_page",
     "PrototypeExplanation": "voile.report.prototype_page",
     "Quality": "voile.report.quality_page",

@@ -1,6 +1,8 @@
-"""Explanations in a terminal: tables with bars."""
+"""Records in a terminal: tables with bars."""
 
 from __future__ import annotations
+
+from importlib import import_module
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,13 +30,18 @@ from voile.report.influence_terminal import print_influences
 from voile.report.prototype_terminal import print_decision, tabulate_prototypes
 from voile.report.waterfall import find_steps
 
+AUDITS = ("AuditReport", "Finding", "MembershipReport")
 MOST_ROWS, BAR, CURVE = 5, 10, 24
 BLOCKS = "▁▂▃▄▅▆▇█"
 
 
 def print_record(record: object) -> None:
-    """Print an explanation in the terminal."""
+    """Print an explanation or an audit in the terminal."""
     console = Console()
+    if type(record).__name__ in AUDITS:
+        # Attacks take a second to load, which no explanation should wait for.
+        import_module("voile.report.audit_terminal").print_attacks(console, record)
+        return
     if isinstance(record, GlobalExplanation):
         console.print(Text(f"Terms by importance: {score_text(record)}", style="bold"))
         console.print(tabulate_terms(record))

@@ -1,0 +1,77 @@
+"""The picture of an audit: docs/pictures/audit.png, from the JSON file of an AuditReport.
+
+Run ``python benchmarks/audit_plot.py results.json [picture.png]`` with chromium installed. The file
+is what ``AuditReport.to_json()`` gives, or holds it below the key "report".
+"""
+
+import json
+import math
+import sys
+from pathlib import Path
+from typing import Any
+
+from page_picture import shoot
+from voile.audit.finding import AuditReport, Finding
+from voile.audit.two_worlds import Estimate
+from voile.report.audit_page import STYLE, outcome_text
+from voile.report.audit_pictures import PICTURE_STYLE, READ_IT, group_findings, place_bars
+from voile.report.page import paragraph
+
+PICTURE = Path(__file__).parents[1] / "docs/pictures/audit.png"
+WIDTH, HEAD, GROUP, ROW, LINE, NAME = 1100, 190, 46, 44, 19, 32
+"""In pixels, but for the characters in one line of a name."""
+
+# The picture is the same on a dark screen, and as wide as it is told to be.
+FIXED = """
+  body { margin: 0; padding: 14px 20px; max-width: none; box-sizing: border-box }
+  .outcome { margin: 0 0 .3rem } p { margin: .2rem 0; max-width: none }
+  .row.axis { position: static }
+"""
+
+
+def read_report(path: Path) -> AuditReport:
+    """The report of a JSON file; a claim of None is infinite where the verdict says so."""
+    found = json.loads(path.read_text(encoding="utf-8"))
+    found = found.get("report", found)
+    return AuditReport(found["title"], tuple(read_finding(one) for one in found["findings"]))
+
+
+def read_finding(found: dict[str, Any]) -> Finding:
+    """One finding from its `to_dict`."""
+    facts = {key: found[key] for key in Finding.__dataclass_fields__ if key in found}
+    if found["verdict"] == "no guarantee":
+        facts["claimed"] = math.inf
+        facts["claimed_mu"] = None if facts["mu"] is None else math.inf
+    return Finding(**{**facts, "advantage": Estimate(**found["advantage"])})
+
+
+def draw(report: AuditReport) -> str:
+    """The page that is photographed: the outcome, how to read it, and the bars."""
+    body = [
+        f'<p class="outcome">{outcome_text(report.findings)}</p>',
+        paragraph(READ_IT),
+        place_bars(report.findings),
+    ]
+    light = STYLE.replace("(prefers-color-scheme: dark)", "(max-width: 0)")
+    style = light + PICTURE_STYLE + FIXED
+    return f"<!doctype html><meta charset=utf-8><style>{style}</style><body>{''.join(body)}"
+
+
+def height(report: AuditReport) -> int:
+    """Pixels that the picture needs; a long name takes several lines."""
+    total = HEAD + GROUP * len(group_findings(report.findings))
+    for one in report.findings:
+        total += max(ROW, 8 + LINE * math.ceil(len(one.name) / NAME))
+    return total
+
+
+def main() -> None:
+    if len(sys.argv) not in (2, 3):
+        raise SystemExit("Give the JSON file of an audit, and the picture's file if you like.")
+    report = read_report(Path(sys.argv[1]))
+    picture = Path(sys.argv[2]) if len(sys.argv) == 3 else PICTURE
+    shoot(draw(report), picture, f"{WIDTH},{height(report)}")
+
+
+if __name__ == "__main__":
+    main()
