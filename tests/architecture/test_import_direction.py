@@ -9,7 +9,7 @@ LAYERS = {
     "summary": {"schema", "privacy"},
     "models": {"schema", "privacy"},
     "explain": {"schema", "privacy", "summary", "models"},
-    "audit": {"schema", "privacy", "summary", "models", "explain"},
+    "audit": {"schema", "privacy", "summary", "models", "explain", "federated"},
     "federated": {"schema", "privacy", "summary", "models"},
     "report": {"schema", "privacy", "summary", "models", "explain", "audit", "federated"},
     "cli": {"schema", "privacy", "summary", "models", "explain", "audit", "federated", "report"},

@@ -9,17 +9,31 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from voile.audit.finding import AuditReport, Finding
     from voile.audit.many_canaries import one_run
+    from voile.audit.membership import membership_report
     from voile.audit.paired import judge, lower_bound
+    from voile.audit.trials.catalogue import find_trials, self_audit
 
 _HOMES = {
     "AuditReport": "voile.audit.finding",
     "Finding": "voile.audit.finding",
+    "find_trials": "voile.audit.trials.catalogue",
     "judge": "voile.audit.paired",
     "lower_bound": "voile.audit.paired",
+    "membership_report": "voile.audit.membership",
     "one_run": "voile.audit.many_canaries",
+    "self_audit": "voile.audit.trials.catalogue",
 }
 
-__all__ = ["AuditReport", "Finding", "judge", "lower_bound", "one_run"]
+__all__ = [
+    "AuditReport",
+    "Finding",
+    "find_trials",
+    "judge",
+    "lower_bound",
+    "membership_report",
+    "one_run",
+    "self_audit",
+]
 
 
 def __getattr__(name: str) -> Any:

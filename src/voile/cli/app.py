@@ -55,6 +55,37 @@ def demo(
     run_demo(output, epsilon=epsilon, as_json=as_json)
 
 
+@app.command()
+def audit(
+    family: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="What to attack: core, ebm, prototypes, maps, explainer, networks, clients. All."
+        ),
+    ] = None,
+    epsilon: Annotated[float, typer.Option(help="The claims that are tested.")] = 8.0,
+    runs: Annotated[
+        int | None, typer.Option(help="Fits of every trial; by default what it needs.")
+    ] = None,
+    page: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write a page with pictures here.")
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the findings as JSON and nothing else.")
+    ] = False,
+) -> None:
+    """Attack the library's own mechanisms and models, on made-up rows.
+
+    Exit code 1 if a claim was refuted.
+
+    Example: voile audit core ebm -o audit.html
+    """
+    from voile.cli.audit import run_audit
+
+    code = run_audit(family or [], epsilon=epsilon, runs=runs, page=page, as_json=as_json)
+    raise typer.Exit(code)
+
+
 def main() -> None:
     """Entry point: a VoileError is one line and exit code 2, never a traceback."""
     from voile.errors import VoileError
