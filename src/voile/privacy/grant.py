@@ -48,6 +48,10 @@ class Ticket:
             self.grant._openings[self.label] += 1
             self.grant._noise.add(noise.current_source())
 
+    def note_noise(self, source: noise.NoiseSource) -> None:
+        """Remember where noise came from that was drawn before a restart."""
+        self.grant.note_noise(source)
+
     def __reduce__(self) -> NoReturn:
         raise PlanError("A ticket belongs to the process that paid for it.")
 
@@ -98,6 +102,11 @@ class Grant:
                 "A grant belongs to the process that paid for it: reserve another plan in the "
                 "forked process."
             )
+
+    def note_noise(self, source: noise.NoiseSource) -> None:
+        """Remember where noise came from that was drawn before a restart."""
+        with self._lock:
+            self._noise.add(source)
 
     @property
     def openings(self) -> dict[str, int]:

@@ -223,7 +223,7 @@ def read_rows(
 def _read_texts(
     X: object, vocabulary: tuple[str, ...], schema: Schema | None, texts_to_model: bool
 ) -> tuple[object, Schema, GivenRows]:
-    texts = texts_in(X)
+    texts = texts_in(X, expected=True)
     if texts is None:
         raise DataError(
             "A 'vocabulary' is for texts, and these rows are none: give a list of texts, or leave "

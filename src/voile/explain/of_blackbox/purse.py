@@ -45,6 +45,7 @@ class Purse:
         self._entries: list[Entry] = []
         self._seen = 0
         self._grants: list[Grant] = []
+        self._own: set[str] = set()
         self.fixed_noise = False
 
     @property
@@ -104,6 +105,7 @@ class Purse:
     def note(self, grant: Grant) -> None:
         """Remember what noise was used, for the receipt."""
         self._grants.append(grant)
+        self._own.add(grant.entry.id)
 
     @property
     def noise(self) -> NoiseSource:
@@ -115,10 +117,19 @@ class Purse:
 
     def receipt(self, notes: tuple[str, ...]) -> Receipt:
         """All that was paid so far, by whichever process."""
+        others = False
         for entry in self.ledger.history(self._seen):
             self._seen = entry.seq
             if entry.what == self.what and entry.kind in (EntryKind.SPEND, EntryKind.CHARGE):
                 self._entries.append(entry)
+                others |= entry.id not in self._own
+        if others:
+            # What others have released under this name is in the book, with its noise.
+            fixed = str(NoiseSource.FIXED)
+            self.fixed_noise |= any(
+                isinstance(one, dict) and one.get("noise") == fixed
+                for one in self._book.all().values()
+            )
         unit = self.table.schema.unit
         return write_running_receipt(
             self.ledger,

@@ -35,12 +35,21 @@ def check_vocabulary(vocabulary: object) -> tuple[str, ...]:
     return tuple(map(str, words))
 
 
-def texts_in(X: object) -> list[Any] | None:
+def texts_in(X: object, *, expected: bool = False) -> list[Any] | None:
     """The texts in a list, tuple, series or flat array; None if it is nothing of the kind.
 
     Only the first is looked at, and only for its type.
+
+    Parameters
+    ----------
+    X : object
+    expected : bool
+        Whether texts are announced: the first may then be missing or of any type but a row's.
     """
     if isinstance(X, (list, tuple)):
+        if expected:
+            rows = X and isinstance(X[0], (list, tuple, np.ndarray, Mapping))
+            return None if rows else list(X)
         return list(X) if X and isinstance(X[0], str) else None
     if isinstance(X, np.ndarray):
         return X.tolist() if X.ndim == 1 and X.dtype.kind in "UTO" else None

@@ -143,7 +143,7 @@ def flatten_pictures(X: object, image_shape: tuple[int, ...] | None) -> object:
         If the pictures have another shape than those the model was trained on.
     """
     if isinstance(X, list) and image_shape is not None:
-        X = _array_of(X)
+        X = _array_of(X, image_shape)
     shape = getattr(X, "shape", ())
     if not isinstance(shape, tuple) or len(shape) <= 2:
         return X
@@ -166,11 +166,45 @@ def _plain_shape(shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(shape[:2]) if len(shape) == 3 and shape[2] == 1 else tuple(shape)
 
 
-def _array_of(pictures: list[Any]) -> NDArray[Any]:
-    """Nested lists as an array; the error does not tell what was in them."""
+def _array_of(pictures: list[Any], image_shape: tuple[int, ...]) -> NDArray[np.float64]:
+    """Nested lists as an array; the first picture alone says what shape they have.
+
+    Pictures may be private: none decides by what is in it whether there is an error. A pixel that
+    is no number is missing, and so is all of a picture of another shape.
+    """
+    if not pictures:
+        return np.empty((0, math.prod(image_shape)))
+    shape = _shape_of(pictures[0])
+    array = np.full((len(pictures), *shape), np.nan)
+    for place, picture in enumerate(pictures):
+        _fill(array[place : place + 1], [picture])
+    return array
+
+
+def _shape_of(picture: object) -> tuple[int, ...]:
+    """Shape by the first entry of each list, whatever the others are."""
+    if isinstance(picture, np.ndarray):
+        return tuple(picture.shape)
+    if not isinstance(picture, (list, tuple)):
+        return ()
+    return (len(picture), *(_shape_of(picture[0]) if picture else ()))
+
+
+def _fill(array: NDArray[np.float64], values: Any) -> None:
+    """Write nested lists into an array of their shape; what does not fit stays as it was."""
     try:
-        return np.asarray(pictures, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        raise DataError(
-            "Pictures in lists must be numbers, all of one shape: give an array."
-        ) from None
+        if len(values) != len(array):
+            return
+        found = np.asarray(values, dtype=np.float64)
+    except Exception:  # ragged, or not all numbers: one by one, so that the rest is kept
+        if array.ndim == 1 and len(array) == 1:
+            return
+        for place in range(len(array)):
+            inner = values[place]
+            _fill(
+                array[place : place + 1] if array.ndim == 1 else array[place],
+                [inner] if array.ndim == 1 else inner,
+            )
+        return
+    if found.shape == array.shape:
+        array[...] = found

@@ -216,6 +216,7 @@ class Desk:
                     raise PlanError("The plan of a job cannot change once it is paid.")
                 grant = Grant(question.plan, found[0], self.ledger, table, question.unit)
                 grant.table_notes = job.terms.notes_for(table.schema.unit)
+                grant.note_noise(self._memory.noise_of(job.name, question.number))
                 job.grants[question.number] = grant
                 job.answered.update(self._memory.answered(job.name, question.number))
                 last = self._memory.answer_of(job.name, question.number)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.errors import LedgerUnavailable
+from voile.privacy.noise import NoiseSource, current_source
 
 
 class DeskMemory:
@@ -44,10 +45,16 @@ class DeskMemory:
         plan = self._jobs.get(job, {}).get(str(number), {"looks": {}})
         return {(number, str(label)): int(last) for label, last in plan["looks"].items()}
 
+    def noise_of(self, job: str, number: int) -> NoiseSource:
+        """Where the noise of a plan's looks came from; one fixed seed spoils the whole."""
+        plan = self._jobs.get(job, {}).get(str(number), {})
+        return NoiseSource(plan.get("noise", NoiseSource.SYSTEM))
+
     def paid(self, job: str, number: int, entry: str) -> None:
         """Note a payment."""
         if self._path is not None:
-            plans = {**self._jobs.get(job, {}), str(number): {"entry": entry, "looks": {}}}
+            plan = {"entry": entry, "looks": {}, "noise": str(NoiseSource.SYSTEM)}
+            plans = {**self._jobs.get(job, {}), str(number): plan}
             self._write({**self._jobs, job: plans})
 
     def answer_of(self, job: str, number: int) -> tuple[str, int, NDArray[np.int64]] | None:
@@ -78,7 +85,10 @@ class DeskMemory:
         if self._path is not None:
             plan = self._jobs[job][str(number)]
             looks = {**plan["looks"], label: index}
-            plans = {**self._jobs[job], str(number): {**plan, "looks": looks}}
+            fixed = current_source() is NoiseSource.FIXED
+            source = str(NoiseSource.FIXED) if fixed else plan.get("noise", str(NoiseSource.SYSTEM))
+            plan = {**plan, "looks": looks, "noise": source}
+            plans = {**self._jobs[job], str(number): plan}
             self._write({**self._jobs, job: plans})
 
     def _write(self, jobs: dict[str, dict[str, Any]]) -> None:

@@ -127,6 +127,10 @@ class ClientsSource(RowSource):
                         "settings and data facts, or begin anew."
                     )
                 self._answered = int(line["answered"])
+                # A job that began under fixed noise has no guarantee, whoever goes on with it.
+                self._look.ticket.note_noise(
+                    noise.NoiseSource(line.get("noise", noise.NoiseSource.SYSTEM))
+                )
                 return np.asarray(line["values"])
         total = self._sum(query, grid, self._session.terms.share(scale))
         if self._session.terms.trust == Trust.AGGREGATOR:
@@ -137,6 +141,7 @@ class ClientsSource(RowSource):
                 "look": look,
                 "asked": asked,
                 "answered": self._answered,
+                "noise": str(noise.current_source()),
                 "values": total,
             }
         )

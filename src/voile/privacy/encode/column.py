@@ -123,11 +123,21 @@ def _encode_text_array(private_values: NDArray[Any], column: Column) -> PrivateC
 
     try:
         private_arrow = pa.array(private_values)
-    except (ValueError, pa.ArrowException):
-        return encode_list(private_values.tolist(), column)
+    except Exception:  # SystemError for what is no character at all
+        return encode_list(
+            [_text_at(private_values, row) for row in range(len(private_values))], column
+        )
     if isinstance(private_arrow, pa.ChunkedArray):
         return encode_list(private_values.tolist(), column)
     return _encode_arrow(private_arrow, column)
+
+
+def _text_at(private_values: NDArray[Any], row: int) -> Any:
+    """Return one text of a numpy array; unfit if its bytes are no text."""
+    try:
+        return str(private_values[row])
+    except Exception:
+        return UNFIT
 
 
 def _encode_arrow(private_values: Any, column: Column) -> PrivateColumn:

@@ -30,6 +30,9 @@ _SECONDS_PER_UNIT: Final = {
     "m": 60.0,
     "s": 1.0,
 }
+_KNOWN_MODULES: Final = frozenset({"builtins", "datetime", "pandas"})
+"""Packages whose dates, times and durations are asked by their own methods."""
+_MICROSECOND: Final = dt.timedelta(microseconds=1)
 _UNITS_PER_MICROSECOND: Final = {"ns": 10**3, "ps": 10**6, "fs": 10**9, "as": 10**12}
 
 
@@ -84,7 +87,7 @@ def _level_of(value: object) -> str | int | float | None:
     return None if isinstance(plain, Unfit) else plain
 
 
-def _plain_value(value: object) -> _PlainValue:
+def _plain_value(value: Any) -> _PlainValue:
     """Reduce any value to text, a number, None (missing) or unfit.
 
     Values that are equal become the same (1, 1.0, True and Decimal(1) all become 1): otherwise the
@@ -92,31 +95,46 @@ def _plain_value(value: object) -> _PlainValue:
     """
     kind = type(value)
     if kind is str:
-        return value if is_text(value) else UNFIT  # type: ignore[arg-type, return-value]
+        return value if is_text(value) else UNFIT
     if value is None:
         return None
-    # Only types known here are ever asked anything: the methods of others may do anything.
+    # Only types known here are ever asked anything: the methods of others may do anything. By
+    # type(), because isinstance would ask the value what its class is.
     try:
-        if isinstance(value, (bool, np.bool_)):
+        if issubclass(kind, (bool, np.bool_)):
             return int(value)
-        if isinstance(value, str):
+        if issubclass(kind, str):
             return _plain_value(str.__str__(value))
-        if isinstance(value, (np.datetime64, np.timedelta64)):
+        if issubclass(kind, (np.datetime64, np.timedelta64)):
             return _plain_time(value)
-        if isinstance(value, (int, np.integer)):
-            whole = int.__int__(value) if isinstance(value, int) else int(value)
+        if issubclass(kind, (int, np.integer)):
+            whole = int.__int__(value) if issubclass(kind, int) else np.generic.__int__(value)
             return whole if abs(whole) <= LARGEST_WHOLE_LEVEL else UNFIT
-        if isinstance(value, (float, np.floating, Decimal)):
+        if issubclass(kind, (float, np.floating, Decimal)):
             return _plain_number(_float_of(value))
-        if isinstance(value, (dt.date, dt.time, dt.timedelta)):
+        if issubclass(kind, (dt.date, dt.time, dt.timedelta)):
+            value = _stripped(value, kind)
             if value != value:  # pandas' NaT is a datetime
                 return None
-            if isinstance(value, dt.date):
+            if issubclass(kind, dt.date):
                 return instant_text(_clock_seconds(value))
             return _plain_number(_clock_seconds(value))
         return _plain_pandas(value)
-    except Exception:
+    except (Exception, SystemExit):  # a time zone may be anybody's code
         return UNFIT
+
+
+def _stripped(value: Any, kind: type) -> Any:
+    """A stranger's date, time or duration as what it derives from; its methods are not asked."""
+    if kind.__module__.partition(".")[0] in _KNOWN_MODULES:
+        return value
+    if issubclass(kind, dt.datetime):
+        return dt.datetime.combine(dt.datetime.date(value), dt.datetime.timetz(value))
+    if issubclass(kind, dt.date):
+        return dt.date.fromordinal(dt.date.toordinal(value))
+    if issubclass(kind, dt.time):
+        return dt.datetime.combine(_EPOCH, value, tzinfo=None).time()
+    return dt.timedelta(microseconds=dt.timedelta.__floordiv__(value, _MICROSECOND))
 
 
 def _plain_number(number: float) -> _PlainValue:
@@ -141,26 +159,26 @@ def _plain_pandas(value: object) -> _PlainValue:
         return UNFIT
     if value is pandas.NA:
         return None
-    return str(value) if isinstance(value, (pandas.Interval, pandas.Period)) else UNFIT
+    return str(value) if issubclass(type(value), (pandas.Interval, pandas.Period)) else UNFIT
 
 
-def _number_of(value: object) -> float:
+def _number_of(value: Any) -> float:
     """Read any value as a float; NaN if it is missing or cannot be read."""
     kind = type(value)
     if kind is float:
-        return value  # type: ignore[return-value]
+        return value  # type: ignore[no-any-return]
     try:
         if kind is str or kind is int:
-            return float(value)  # type: ignore[arg-type]
-        if isinstance(value, str):
+            return float(value)
+        if issubclass(kind, str):
             return float(str.__str__(value))
-        if isinstance(value, (np.datetime64, np.timedelta64)):
+        if issubclass(kind, (np.datetime64, np.timedelta64)):
             return float(seconds_of(np.array([value]))[0])
-        if isinstance(value, (int, np.bool_, np.integer, float, np.floating, Decimal)):
+        if issubclass(kind, (int, np.bool_, np.integer, float, np.floating, Decimal)):
             return _float_of(value)
-        if isinstance(value, (dt.date, dt.time, dt.timedelta)):
-            return _clock_seconds(value)
-    except Exception:  # whatever a subclass may do, it is not a number
+        if issubclass(kind, (dt.date, dt.time, dt.timedelta)):
+            return _clock_seconds(_stripped(value, kind))
+    except (Exception, SystemExit):  # a time zone may be anybody's code
         return math.nan
     return math.nan
 
@@ -173,8 +191,10 @@ def _float_of(
         return float.__float__(value)
     if isinstance(value, int):
         return int.__float__(value)
+    if isinstance(value, Decimal):
+        return Decimal.__float__(value)
     with np.errstate(all="ignore"):
-        return float(value)
+        return np.generic.__float__(value)
 
 
 def _clock_seconds(value: dt.date | dt.time | dt.timedelta) -> float:
