@@ -47,3 +47,19 @@ def test_wrong_use_is_one_line_and_exit_code_2(tmp_path):
 def test_version_and_help(tmp_path):
     assert voile("--version", cwd=tmp_path).stdout.startswith("voile 0.")
     assert "demo" in voile("--help", cwd=tmp_path).stdout
+
+
+def test_the_library_attacks_itself(tmp_path):
+    result = voile("audit", "core", "--runs", "40", "-o", "audit.html", "--json", cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    found = json.loads(result.stdout)["findings"]
+    assert len(found) >= 10
+    assert not any(one["broken"] for one in found)
+    assert "Gaussian sum" in (tmp_path / "audit.html").read_text(encoding="utf-8")
+
+
+def test_an_audit_of_nothing_known_is_refused(tmp_path):
+    for arguments in (["audit", "cores"], ["audit", "core", "--runs", "3"]):
+        result = voile(*arguments, cwd=tmp_path)
+        assert result.returncode == 2
+        assert result.stderr.startswith("voile: ")
