@@ -56,6 +56,9 @@ PUBLIC_CHOICES: dict[str, set[str]] = {
     # In which world a run is, and which canaries take part.
     "voile.audit.many_canaries": {"numpy.random.default_rng"},
     "voile.audit.paired": {"numpy.random.default_rng"},
+    # Made-up rows of trials.
+    "voile.audit.trials.clients": {"numpy.random.default_rng"},
+    "voile.audit.trials.networks": {"numpy.random.default_rng"},
     # Which row is in which training.
     "voile.audit.membership.shadows": {"numpy.random.default_rng"},
     # Made-up tables.

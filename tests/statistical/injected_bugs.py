@@ -10,8 +10,14 @@ from unittest.mock import patch
 
 import numpy as np
 
-from voile.audit.trials import mechanisms
+from voile.audit import find_trials
+from voile.federated.networks import queries as network_queries
+from voile.models.ebm import queries as ebm_queries
+from voile.models.ebm.queries import ResidualSums
+from voile.models.locally_linear.queries import MapSteps
+from voile.models.lvq.queries import ClassSums
 from voile.privacy import noise, queries
+from voile.privacy.clients.terms import Terms
 from voile.privacy.discovery import levels
 from voile.privacy.mechanisms import selection
 from voile.privacy.queries import CellQuery, Query, RowCount
@@ -119,9 +125,70 @@ CORE = (
     ),
 )
 
-BUGS = CORE
+
+def unclipped_residuals(link, bins, target, offsets, scores, intercept, cap, units, weights):
+    return _residual_totals(
+        link, bins, target, offsets, scores, intercept, 1e3 * cap, units, weights
+    )
+
+
+def unclipped_pulls(squares, clip, *rest):
+    return _find_factors(squares, 1e3 * clip, *rest)
+
+
+def exact_counts(self, query, grid, scale, *, rate=1.0):
+    if isinstance(query, ResidualSums):
+        return _noised_total(self, query, grid, scale, rate=rate)
+    return self.total(query, grid, rate=rate)
+
+
+def halved_bound(query):
+    bound = query.bound.fget
+    return replace(query, "bound", property(lambda self: bound(self) / 2.0))
+
+
+_residual_totals = ebm_queries.residual_totals
+_find_factors = network_queries.find_factors
+
+MODELS = (
+    Bug(
+        "residuals of an additive model not clipped",
+        replace(ebm_queries, "residual_totals", unclipped_residuals),
+        "EBM: a listed level of its own",
+    ),
+    Bug(
+        "bins of an additive model counted without noise",
+        replace(RowSource, "noised_total", exact_counts),
+        "EBM: a listed level of its own",
+    ),
+    Bug(
+        "a class mean of half the sensitivity",
+        halved_bound(ClassSums),
+        "prototypes: class means",
+    ),
+    Bug(
+        "gradients of maps of half the sensitivity",
+        halved_bound(MapSteps),
+        "maps: all rows in every step",
+    ),
+    Bug(
+        "gradients of a network not clipped",
+        replace(network_queries, "find_factors", unclipped_pulls),
+        "networks: one pixel, all rows in every step",
+    ),
+    Bug(
+        "clients who add half their share of the noise",
+        replace(Terms, "share", lambda self, scale: _share(self, scale) / 2.0),
+        "federated: one row of a client (EBM), seen by a server that adds up masked answers",
+    ),
+)
+_share = Terms.share
+
+BUGS = CORE + MODELS
 
 
 def find_subset():
     """The trials that run in the tests: fast, and enough to catch every bug above."""
-    return mechanisms.trials()
+    needed = {bug.trial for bug in MODELS}
+    others = find_trials(["ebm", "prototypes", "maps", "networks", "clients"])
+    return [*find_trials(["core"]), *(trial for trial in others if trial.title in needed)]

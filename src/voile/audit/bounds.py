@@ -10,7 +10,8 @@ about less often than 1 - confidence; so a larger epsilon is. Proofs: docs/proof
 - `epsilon_in_one_run`: many canaries, each in or out by a coin, one training (Steinke, Nasr &
   Jagielski 2023).
 
-Why own code: no library that is kept up offers these; each is a dozen lines over scipy.
+Why own code: jax_privacy bounds epsilon from scores of canaries, too, but brings JAX with it; each
+bound here is a dozen lines over scipy.
 """
 
 from __future__ import annotations
@@ -94,7 +95,7 @@ def epsilon_by_rates(
         (low_0 - delta) / high_1,
         (1.0 - high_1 - delta) / (1.0 - low_0),
     )
-    return max(0.0, *(math.log(one) for one in ratios if one > 0.0))
+    return max([0.0, *(math.log(one) for one in ratios if one > 0.0)])
 
 
 def epsilon_by_guesses(
@@ -172,7 +173,7 @@ def mu_by_rates(
     low_0, high_0 = interval(false_alarms, runs_without, risk)
     low_1, high_1 = interval(right_alarms, runs_with, risk)
     gains = (norm.ppf(low_1) - norm.ppf(high_0), norm.ppf(low_0) - norm.ppf(high_1))
-    return max(0.0, *(float(one) for one in gains if math.isfinite(one)))
+    return max([0.0, *(float(one) for one in gains if math.isfinite(one))])
 
 
 def epsilon_in_one_run(
@@ -180,7 +181,7 @@ def epsilon_in_one_run(
 ) -> float:
     """The smallest epsilon that right guesses about many canaries of one training leave possible.
 
-    Steinke, Nasr & Jagielski 2023, Theorem 5.2: the number of right guesses is stochastically
+    Steinke, Nasr & Jagielski 2023, main theorem (Section 5): the number of right guesses is stochastically
     bounded by a binomial one, whatever the training does with the canaries together; delta counts
     for every canary.
 

@@ -48,9 +48,11 @@ def as_table(vectors: list[Floats]) -> Floats:
     """
     width = max(len(one) for one in vectors)
     if width == 1 and all(len(one) == 1 for one in vectors):
-        table = np.array(vectors)
+        table = np.array(vectors, dtype=np.float64)
     else:
-        table = np.array([[*np.pad(one, (0, width - len(one))), len(one)] for one in vectors])
+        table = np.zeros((len(vectors), width + 1))
+        for row, one in zip(table, vectors, strict=True):
+            row[: len(one)], row[-1] = one, len(one)
     return np.nan_to_num(table, nan=1e300, posinf=1e301, neginf=-1e301)
 
 
@@ -67,7 +69,8 @@ def learn_direction(table: Floats, there: Flags) -> Floats:
     there : ndarray of bool, shape (runs,)
     """
     if table.shape[1] == 1:
-        return np.ones(1)
+        # A canary may as well make the only number smaller.
+        return np.array([1.0 if _area(table[:, 0], there) >= 0.5 else -1.0])
     half = len(table) // 2
     weights, strength = _discriminant(table[:half], there[:half])
     chosen = np.argsort(-strength)[:_COORDINATES]
@@ -85,12 +88,17 @@ def learn_direction(table: Floats, there: Flags) -> Floats:
 def _discriminant(table: Floats, there: Flags) -> tuple[Floats, Floats]:
     if there.all() or not there.any():
         return np.ones(table.shape[1]), np.zeros(table.shape[1])
-    scale = np.maximum(np.abs(table).max(axis=0), 1e-300)
-    unit = table / scale
+    # Relative to its own range: a number that is large in both worlds may differ by little.
+    centre = table[0]
+    with np.errstate(over="ignore"):
+        scale = np.clip(np.abs(table - centre).max(axis=0), 1e-300, 1e308)
+        unit = np.clip((table - centre) / scale, -1.0, 1.0)
     shift = unit[there].mean(axis=0) - unit[~there].mean(axis=0)
     # A number that never varies within a world, and differs between them, is certainty.
     spread = (unit[there].var(axis=0) + unit[~there].var(axis=0)) / 2.0 + 1e-12
-    return shift / spread / scale, np.abs(shift) / np.sqrt(spread)
+    with np.errstate(over="ignore"):
+        weights = np.clip(shift / spread / scale, -1e290, 1e290)
+    return weights, np.abs(shift) / np.sqrt(spread)
 
 
 def _area(scores: Floats, there: Flags) -> float:
@@ -133,11 +141,12 @@ def learn_limits(
 def _cuts(scores: Floats) -> Floats:
     """Limits between the values that occur, and beyond them: silence on one side."""
     seen = np.unique(scores)
-    between = (seen[:-1] + seen[1:]) / 2.0
-    # Where two neighbours are too close for a number between them, the lower one serves.
-    between = np.where(between < seen[1:], between, seen[:-1]) if len(seen) > 1 else between
+    with np.errstate(over="ignore"):
+        between = (seen[:-1] + seen[1:]) / 2.0
+    # Where two neighbours have no number between them, the lower one serves.
+    between = np.where((seen[:-1] <= between) & (between < seen[1:]), between, seen[:-1])
     if len(between) > _LIMITS:
         # Evenly over the runs, and finer towards the ends, where guesses are surest.
         shares = norm.cdf(np.linspace(-3.0, 3.0, _LIMITS))
-        between = np.unique(np.quantile(scores, shares))
+        between = np.unique(np.quantile(scores, shares, method="lower"))
     return np.concatenate([[-np.inf], between, [np.inf]])

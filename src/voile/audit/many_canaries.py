@@ -87,13 +87,16 @@ def one_run(
         raise SettingError(f"One run needs at least {_FEWEST} canaries. Got {len(canaries)}.")
     if not (0.0 < confidence < 1.0 and 0.0 <= delta < 1.0):
         raise SettingError("A confidence lies between 0 and 1, and so does delta.")
+    if epsilon is not None and not epsilon >= 0.0:
+        raise SettingError(f"A claimed epsilon is 0 or more. Got {epsilon!r}.")
     there = np.random.default_rng(random_state).random(len(canaries)) < 0.5
     with nullcontext() if noise_seed is None else noise.fixed_noise(noise_seed):
         if is_watchable(fit) and score is None and join is None:
             insider = Insider(fit, dataset, canaries)
-            if epsilon is None:
+            if epsilon is None or delta == 0.0:
                 receipt = insider.receipt()
-                epsilon, delta = receipt.epsilon, receipt.delta
+                epsilon = receipt.epsilon if epsilon is None else epsilon
+                delta = receipt.delta
             scores = insider.scores(there.tolist())
         elif score is None:
             raise SettingError("Give score=, a function of what fit returns and of a canary.")
@@ -101,7 +104,7 @@ def one_run(
             for one, here in zip(canaries, there, strict=True):
                 dataset = (join or add_row)(dataset, one) if here else dataset
             released = fit(dataset)
-            scores = np.array([float(score(released, one)) for one in canaries])
+            scores = np.array([_number(score(released, one)) for one in canaries])
     if not np.isfinite(scores).all():
         raise DataError("A score is no finite number: give a function that always returns one.")
     return _judge(
@@ -113,6 +116,13 @@ def one_run(
         confidence,
         note,
     )
+
+
+def _number(value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise DataError(f"A score is no number ({error}): give one that is.") from error
 
 
 def _judge(

@@ -26,10 +26,10 @@ from voile.audit.bounds import epsilon_by_guesses, epsilon_by_rates, mu_by_rates
 from voile.audit.finding import Finding
 from voile.audit.guessing import Limits, as_table, learn_direction, learn_limits
 from voile.audit.insider import Insider, all_gaussian, is_watchable
-from voile.audit.joining import add_row
+from voile.audit.joining import add_row, all_but_last
 from voile.audit.runs import collect_runs
 from voile.audit.two_worlds import Z_95, Estimate
-from voile.errors import SettingError
+from voile.errors import DataError, SettingError
 from voile.privacy import noise
 from voile.privacy.gaussian_dp import epsilon_of, mu_of
 
@@ -82,7 +82,7 @@ def lower_bound(
     epsilon : float, optional
         The claim at ``delta``, to compare with. An estimator's own is taken from it.
     delta : float
-        Of the claim.
+        Of the claim. An estimator's own is taken from it, if there is no claim or it is left at 0.
     runs : int
         Fits in all; about half in either world, half of them judged.
     confidence : float
@@ -119,15 +119,22 @@ def lower_bound(
     if is_watchable(fit) and score is None and join is None:
         work = Insider(fit, dataset, [canary])
         receipt = work.receipt()
-        if epsilon is None:
-            epsilon, delta = receipt.epsilon, receipt.delta
+        # Nobody claims delta 0 for an estimator whose receipt has another.
+        delta = receipt.delta if epsilon is None or delta == 0.0 else delta
+        epsilon = receipt.epsilon if epsilon is None else epsilon
         method = method or ("gaussian" if all_gaussian(receipt) else "guesses")
     else:
-        work = _Fit(fit, score, dataset, (join or add_row)(dataset, canary))
+        if not callable(fit):
+            raise SettingError(
+                f"A {type(fit).__name__} cannot be called: with score= or join= give "
+                "fit=lambda dataset: ..., which returns what is released."
+            )
+        joined = (join or add_row)(dataset, canary)
+        # A canary may have changed the type of a column, which must not tell the worlds apart.
+        work = _Fit(fit, score, all_but_last(joined) if join is None else dataset, joined)
         method = method or "guesses"
     name = name or name_of(fit)
-    if method == "gaussian" and not 0.0 < delta < 1.0:
-        raise SettingError("The method 'gaussian' needs a delta above 0.")
+    _check_gaussian(method, delta)
     coins = np.random.default_rng(random_state).random(runs) < 0.5
     vectors = collect_runs(
         _Run(work, coins, noise_seed),
@@ -135,7 +142,12 @@ def lower_bound(
         what=name,
         processes=processes,
         resume=resume,
-        facts={"coins": _digest(coins), "noise": noise_seed},
+        facts={
+            "runs": runs,
+            "coins": _digest(coins),
+            "noise": noise_seed,
+            "data": None if resume is None else _digest_data(fit, dataset, canary),
+        },
     )
     return judge(
         vectors,
@@ -165,13 +177,21 @@ def judge(
     Parameters
     ----------
     vectors : list of ndarray of shape (numbers,)
-        What each run gave, in an order that does not depend on the worlds.
+        What each run gave, in an order that does not depend on the worlds. At least two.
     there : ndarray of bool, shape (runs,)
         Whether the canary was there, by independent fair coins.
     name, claimed, delta, confidence, method, note
         As for `lower_bound`.
     """
-    table = as_table(vectors)
+    there = np.asarray(there)
+    if there.dtype != np.bool_ or there.shape != (len(vectors),) or len(vectors) < 2:
+        raise DataError(
+            "Say of every run whether the canary was there: give as many True or False as vectors, "
+            "of two runs at least."
+        )
+    _check(method, _FEWEST, confidence, delta, claimed, None, None)
+    _check_gaussian(method, delta)
+    table = as_table([np.atleast_1d(one) for one in vectors])
     half = len(table) // 2
     direction = learn_direction(table[:half], there[:half])
     scores = table @ direction
@@ -287,6 +307,24 @@ def _advantage(counts: _Counts) -> Estimate:
 
 def _digest(coins: Flags) -> str:
     return hashlib.sha256(np.packbits(coins).tobytes()).hexdigest()[:16]
+
+
+def _digest_data(fit: Any, *parts: Any) -> list[str | None]:
+    """Marks by which the file of another audit is known; None for what has no mark."""
+    from joblib import hash as mark
+
+    marks: list[str | None] = []
+    for one in (fit.get_params() if hasattr(fit, "get_params") else None, *parts):
+        try:
+            marks.append(mark(one))
+        except Exception:  # whatever cannot be pickled: each library has its own error
+            marks.append(None)
+    return marks
+
+
+def _check_gaussian(method: str, delta: float) -> None:
+    if method == "gaussian" and not 0.0 < delta < 1.0:
+        raise SettingError("The method 'gaussian' needs a delta above 0.")
 
 
 def _check(

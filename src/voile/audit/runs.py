@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.errors import DataError, SettingError, VoileError
+from voile.errors import DataError, SettingError
 from voile.models.progress import progress_bar
 
 Floats = NDArray[np.float64]
@@ -63,10 +63,12 @@ def collect_runs(
         raise SettingError(f"The number of runs must be 1 or more. Got {runs!r}.")
     if processes is not None and (not isinstance(processes, int) or processes < 1):
         raise SettingError(f"The number of processes must be 1 or more. Got {processes!r}.")
-    kept = _Kept(resume, {"what": what, **(facts or {})})
-    done = {i: values for i, values in kept.read().items() if i < runs}
-    left = [i for i in range(runs) if i not in done]
-    with progress_bar(what, runs) as show, kept:
+    with (
+        _Kept(resume, {"what": what, **(facts or {})}) as kept,
+        progress_bar(what, runs) as show,
+    ):
+        done = {i: values for i, values in kept.read().items() if 0 <= i < runs}
+        left = [i for i in range(runs) if i not in done]
         for part in _carry_out(run, left, processes):
             done.update(part)
             kept.write(part)
@@ -78,7 +80,7 @@ def _carry_out(run: Run, left: list[int], processes: int | None) -> Iterator[dic
     """Parts of the work, as they are done."""
     start, first = time.monotonic(), 0
     # A few runs here say what a run costs; a mistake in `run` shows at once and in plain sight.
-    while first < len(left) and (processes == 1 or time.monotonic() - start < _BATCH):
+    while first < len(left) and (first == 0 or processes == 1 or time.monotonic() - start < _BATCH):
         yield _do(run, left[first : first + 1])
         first += 1
     left = left[first:]
@@ -104,11 +106,17 @@ def _do(run: Run, numbers: Sequence[int]) -> dict[int, Floats]:
 
 
 def _one(run: Run, number: int) -> Floats:
+    """What a run gave, as a vector; what the run itself raises is passed on as it is."""
+    given = run(number)
     try:
-        return np.atleast_1d(np.asarray(run(number), dtype=np.float64)).ravel()
-    except VoileError:
-        raise
-    except (TypeError, ValueError) as error:
+        values = np.asarray(given)
+        # numpy would make NaN of None, and drop the imaginary part of a complex number.
+        if values.dtype.kind == "O" and any(one is None for one in values.flat):
+            raise TypeError("None")
+        if values.dtype.kind not in "biufO":
+            raise TypeError(f"values of type {values.dtype}")
+        return values.astype(np.float64).ravel()
+    except (TypeError, ValueError, OverflowError) as error:
         raise DataError(
             f"Run {number} gave no numbers ({error}): give score=, a function that makes a number "
             "of what fit returns."
@@ -116,58 +124,110 @@ def _one(run: Run, number: int) -> Floats:
 
 
 class _Kept:
-    """Done runs in a file: a line of facts, then a line for every part."""
+    """Done runs in a file: a line of facts, then a line for every part.
+
+    One audit at a time has the file: two would cut off each other's lines.
+    """
 
     def __init__(self, path: str | Path | None, facts: dict[str, Any]) -> None:
         self._path = None if path is None else Path(path)
         self._facts = json.loads(json.dumps(facts, default=str))
         self._file: Any = None
 
-    def read(self) -> dict[int, Floats]:
-        """Runs that were done before; a last line that was cut off is left out."""
-        if self._path is None or not self._path.exists():
-            return {}
-        lines = self._path.read_text(encoding="utf-8").split("\n")
-        try:
-            known = json.loads(lines[0])
-        except ValueError:
-            known = None
-        if known != self._facts:
-            raise SettingError(
-                f"{str(self._path)!r} is not of this audit (or of other settings of it): name "
-                "another file, or remove it."
-            )
-        done: dict[int, Floats] = {}
-        for line in lines[1:-1]:
-            for number, values in json.loads(line).items():
-                done[int(number)] = np.array(values, dtype=np.float64)
-        # A line without its end was being written when the audit stopped.
-        whole = "\n".join(lines[:-1]) + "\n"
-        if lines[-1]:
-            self._path.write_text(whole, encoding="utf-8")
-        return done
-
     def __enter__(self) -> _Kept:
         if self._path is not None:
-            new = not self._path.exists()
             try:
-                self._file = self._path.open("a", encoding="utf-8")
+                self._file = self._path.open("a+b", buffering=0)
             except OSError as error:
+                raise self._unwritable(error) from None
+            if not _lock(self._file):
+                self.__exit__()
                 raise SettingError(
-                    f"{str(self._path)!r} cannot be written: {error.strerror}. Name another file."
-                ) from None
-            if new:
-                self._line(self._facts)
+                    f"Another audit is writing into {str(self._path)!r}: wait for it, or name "
+                    "another file."
+                )
         return self
 
     def __exit__(self, *error: object) -> None:
         if self._file is not None:
             self._file.close()
+            self._file = None
+
+    def read(self) -> dict[int, Floats]:
+        """Runs that were done before; a last line that was cut off is removed."""
+        if self._file is None:
+            return {}
+        self._file.seek(0)
+        whole = self._file.read()
+        # A line without its end was being written when the audit stopped.
+        end = whole.rfind(b"\n") + 1
+        lines = whole[:end].split(b"\n")[:-1]
+        first = _line(self._facts)
+        if not lines and first.startswith(whole):
+            self._file.truncate(0)
+            self._append(first)
+            return {}
+        if not lines or _parsed(lines[0]) != self._facts:
+            raise SettingError(
+                f"{str(self._path)!r} is not of this audit (or of other settings of it): name "
+                "another file, or remove it."
+            )
+        done: dict[int, Floats] = {}
+        for number, line in enumerate(lines[1:], 2):
+            done.update(self._runs(line, number))
+        if end < len(whole):
+            self._file.truncate(end)
+        return done
+
+    def _runs(self, line: bytes, number: int) -> dict[int, Floats]:
+        try:
+            return {int(i): np.array(x, dtype=np.float64) for i, x in _parsed(line).items()}
+        except (AttributeError, TypeError, ValueError):
+            raise SettingError(
+                f"Line {number} of {str(self._path)!r} cannot be read: remove that line (its runs "
+                "are done again), or name another file."
+            ) from None
 
     def write(self, part: dict[int, Floats]) -> None:
+        """Add runs that are done."""
         if self._file is not None:
-            self._line({str(i): values.tolist() for i, values in part.items()})
+            self._append(_line({str(i): values.tolist() for i, values in part.items()}))
 
-    def _line(self, value: object) -> None:
-        self._file.write(json.dumps(value) + "\n")
-        self._file.flush()
+    def _append(self, line: bytes) -> None:
+        try:
+            while line:
+                line = line[self._file.write(line) :]
+        except OSError as error:
+            raise self._unwritable(error) from None
+
+    def _unwritable(self, error: OSError) -> SettingError:
+        return SettingError(
+            f"{str(self._path)!r} cannot be written: {error.strerror or error}. Name another file, "
+            "or make room and start again: runs that are in it are not repeated."
+        )
+
+
+def _line(value: object) -> bytes:
+    return json.dumps(value).encode() + b"\n"
+
+
+def _parsed(line: bytes) -> Any:
+    try:
+        return json.loads(line)
+    except ValueError:
+        return None
+
+
+def _lock(file: Any) -> bool:
+    """Whether this process has the file for itself, where the system knows such a thing."""
+    try:
+        import fcntl
+    except ImportError:  # pragma: no cover
+        return True
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # a file system without locks
+        return True
+    return True

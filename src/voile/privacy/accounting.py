@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
@@ -69,6 +69,7 @@ class Loss:
     other: Any = None
     unprotected: bool = False
     pure: float = math.inf
+    _known: dict[float, float] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def delta(self, epsilon: float) -> float:
         """Smallest delta for which the events are (epsilon, delta)-DP."""
@@ -89,7 +90,10 @@ class Loss:
         rest = delta - self.chance
         if self.other is None:
             return epsilon_of(self.mu, rest)
-        return min(float(self.other.get_epsilon_for_delta(rest)), self.pure)
+        # Losses are kept, and asked again by every fit with the same plan; the answer takes 0.1 s.
+        if rest not in self._known:
+            self._known[rest] = float(self.other.get_epsilon_for_delta(rest))
+        return min(self._known[rest], self.pure)
 
     def gdp(self, chance: float) -> float:
         """Smallest mu for which the loss is mu-GDP outside an event of probability ``chance``.

@@ -12,7 +12,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.errors import SettingError
+from voile.errors import DataError, SettingError
 from voile.privacy.ledger import Ledger
 from voile.privacy.sources.table import TableSource
 from voile.privacy.sources.witness import Evidence, WitnessSource
@@ -92,4 +92,6 @@ def watch(
     evidence = Evidence(len(canaries))
     rows = TableSource(X, y, schema)
     lone = [TableSource(one, target, schema) for one, target in canaries]
+    if any(sum(block.rows for block in one.blocks(())) != 1 for one in lone):
+        raise DataError("A canary is one row: give tables of one row each.")
     return Watched(schema, seed, WitnessSource(rows, lone, present, evidence), evidence)
