@@ -183,7 +183,7 @@ def test_guesses_that_cannot_be_are_refused(bound, counts, settings):
 
 
 def chance_in_one_run(epsilon, right, guesses, canaries, delta):
-    """Theorem 5.2 written out, in other words than the code's."""
+    """The main theorem written out, in other words than the code's."""
     sure = 1.0 / (1.0 + math.exp(-epsilon))
     pmf = [
         math.comb(guesses, w) * sure**w * (1.0 - sure) ** (guesses - w) for w in range(guesses + 1)

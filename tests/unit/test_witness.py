@@ -169,7 +169,7 @@ def test_mean_and_variance_of_evidence(present):
     scores = []
     with noise.fixed_noise(3):
         for _ in range(looks):
-            evidence.scores[:] = 0.0
+            evidence.by_step.clear()
             rows.noised_total(RowCount(), grid, 1.0 / mu)
             scores.append(evidence.scores[0])
     mean = mu**2 / 2 * (1 if present else -1)
@@ -189,7 +189,7 @@ def test_likelihood_ratios_are_calibrated():
         ):
             ratios = []
             for _ in range(3000):
-                evidence.scores[:] = 0.0
+                evidence.by_step.clear()
                 draw()
                 ratios.append(math.exp(evidence.scores[0]))
             means.append((np.mean(ratios), np.std(ratios) / math.sqrt(3000)))
@@ -355,3 +355,15 @@ def test_rows_that_are_summed_without_noise_are_not_evidence():
     EBMClassifier(epsilon=math.inf, schema=SCHEMA).fit_federated(rows)
     assert rows.looks == 0
     assert rows.scores.tolist() == [0.0]
+
+
+def test_evidence_is_kept_by_the_steps_of_the_plan():
+    schema = Schema({"x": Number(0, 1)}, target=Category(["no", "yes"]))
+    X, y = {"x": np.linspace(0.2, 0.8, 30)}, ["no", "yes"] * 15
+    rows = watch(X, y, [({"x": [1.0]}, ["yes"])], [True], schema)
+    model = EBMClassifier(epsilon=4, delta=1e-5, schema=schema, rounds=3, bins=4)
+    model.fit_federated(rows)
+    parts = rows.scores_by_step
+    assert list(parts) == [line.label for line in model.receipt_.lines]
+    np.testing.assert_allclose(sum(parts.values()), rows.scores)
+    assert all(part[0] != 0.0 for part in parts.values())

@@ -181,9 +181,9 @@ def epsilon_in_one_run(
 ) -> float:
     """The smallest epsilon that right guesses about many canaries of one training leave possible.
 
-    Steinke, Nasr & Jagielski 2023, main theorem (Section 5): the number of right guesses is stochastically
-    bounded by a binomial one, whatever the training does with the canaries together; delta counts
-    for every canary.
+    Steinke, Nasr & Jagielski 2023, main theorem (Section 5): the number of right guesses is
+    stochastically bounded by a binomial one, whatever the training does with the canaries together;
+    delta counts for every canary.
 
     Parameters
     ----------

@@ -17,7 +17,7 @@ from voile.audit.joining import add_row, last_row
 from voile.errors import SettingError
 from voile.privacy.events import Gaussian
 from voile.privacy.receipt import Receipt
-from voile.privacy.witness import watch
+from voile.privacy.witness import Watched, watch
 
 
 def is_watchable(fit: object) -> bool:
@@ -53,17 +53,23 @@ class Insider:
 
     def scores(self, present: Sequence[bool]) -> NDArray[np.float64]:
         """Log-likelihood ratios of "there" to "not there", of one fit; one for each canary."""
-        return self._fit(present)[1]
+        return self._fit(present)[1].scores
 
     def receipt(self) -> Receipt:
         """The promise of a fit, which is made here."""
         return self._fit([False] * len(self._canaries))[0]
 
-    def __call__(self, there: bool) -> float:
-        """The score of the only canary."""
-        return float(self.scores([there])[0])
+    def __call__(self, there: bool) -> NDArray[np.float64]:
+        """The score of the only canary, then its parts by the steps of the plan.
 
-    def _fit(self, present: Sequence[bool]) -> tuple[Receipt, NDArray[np.float64]]:
+        The sum is the best test if the noise is what it is declared to be. The parts betray a step
+        without noise, which the declared noise makes small in the sum.
+        """
+        rows = self._fit([there])[1]
+        parts = rows.scores_by_step
+        return np.concatenate([rows.scores, *parts.values()] if len(parts) > 1 else [rows.scores])
+
+    def _fit(self, present: Sequence[bool]) -> tuple[Receipt, Watched]:
         copy = clone(self._estimator)
         X, y = self._dataset
         rows = watch(X, y, self._canaries, present, copy.schema)
@@ -73,7 +79,7 @@ class Insider:
                 f"{type(copy).__name__} made no noised sum that an insider could watch (without "
                 "noise there is nothing to audit): give a function fit= and score=."
             )
-        return copy.receipt_, rows.scores
+        return copy.receipt_, rows
 
 
 def all_gaussian(receipt: Receipt) -> bool:

@@ -44,7 +44,12 @@ class Watched:
     @property
     def scores(self) -> NDArray[np.float64]:
         """Log-likelihood ratio of "takes part" to "does not", of each canary."""
-        return self._evidence.scores.copy()
+        return self._evidence.scores
+
+    @property
+    def scores_by_step(self) -> dict[str, NDArray[np.float64]]:
+        """The same by the steps of the plan, in the order of their first looks."""
+        return dict(self._evidence.by_step)
 
     @property
     def looks(self) -> int:

@@ -17,6 +17,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from voile.privacy.grant import Ticket
 from voile.privacy.queries import Query
 from voile.privacy.sources.block import Block
 from voile.privacy.sources.source import RowSource
@@ -31,14 +32,27 @@ class Evidence:
 
     Attributes
     ----------
-    scores : ndarray of shape (canaries,)
+    by_step : dict of str to ndarray of shape (canaries,)
+        By the step of the plan that paid for the looks. A step whose noise is missing says more
+        than its declared noise lets it say in the sum.
     looks : int
         Noised sums seen.
     """
 
     def __init__(self, canaries: int) -> None:
-        self.scores = np.zeros(canaries)
+        self.by_step: dict[str, NDArray[np.float64]] = {}
         self.looks = 0
+        self._canaries = canaries
+
+    @property
+    def scores(self) -> NDArray[np.float64]:
+        """Of all looks together, shape (canaries,)."""
+        return np.asarray(sum(self.by_step.values(), np.zeros(self._canaries)))
+
+    def add(self, step: str, ratio: NDArray[np.float64]) -> None:
+        """Note one look."""
+        self.by_step[step] = self.by_step.get(step, 0.0) + ratio
+        self.looks += 1
 
 
 class WitnessSource(RowSource):
@@ -64,6 +78,7 @@ class WitnessSource(RowSource):
         self.schema = others.schema
         self._others, self._canaries = others, tuple(canaries)
         self._present, self._evidence = tuple(present), evidence
+        self._step = ""
         self._known = np.zeros(0, dtype=np.int64)
         self._shares = np.zeros((0, 0), dtype=np.int64)
 
@@ -77,6 +92,11 @@ class WitnessSource(RowSource):
     def notes(self) -> tuple[str, ...]:
         """That an audit watched."""
         return (_NOTE,)
+
+    def look(self, ticket: Ticket) -> WitnessSource:
+        """The same rows; the insider knows which step of the plan a look belongs to."""
+        self._step = ticket.label
+        return self
 
     def _taking_part(self) -> Iterator[RowSource]:
         yield self._others
@@ -124,7 +144,7 @@ class WitnessSource(RowSource):
         ratio = shares @ (seen - shares.sum(axis=0) / 2.0) / (scale / grid) ** 2
         if rate < 1.0:
             ratio = np.logaddexp(np.log1p(-rate), np.log(rate) + ratio)
-        self._note(ratio)
+        self._evidence.add(self._step, ratio)
         return noised
 
     def laplaced_total(self, query: Query, grid: float, scale: float) -> NDArray[np.int64]:
@@ -133,9 +153,6 @@ class WitnessSource(RowSource):
         seen = (noised - self._known).astype(np.float64)
         shares = self._shares.astype(np.float64)
         rest = seen - (shares.sum(axis=0) - shares) / 2.0
-        self._note((np.abs(rest) - np.abs(rest - shares)).sum(axis=1) / (scale / grid))
+        ratio = (np.abs(rest) - np.abs(rest - shares)).sum(axis=1) / (scale / grid)
+        self._evidence.add(self._step, ratio)
         return noised
-
-    def _note(self, ratio: NDArray[np.float64]) -> None:
-        self._evidence.scores += ratio
-        self._evidence.looks += 1
