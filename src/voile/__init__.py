@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from voile.summary import summarize
 
 # Loaded on first use, so that `import voile` and `voile --help` are quick.
+_PACKAGES = ("audit", "federated")
+"""Reached as ``voile.audit`` and ``voile.federated``, without an import of their own."""
+
 _HOMES = {
     "Budget": "voile.privacy.budget",
     "Category": "voile.schema",
@@ -76,6 +79,8 @@ def __getattr__(name: str) -> Any:
         value = getattr(import_module(_HOMES[name]), name)
         globals()[name] = value
         return value
+    if name in _PACKAGES:
+        return import_module(f"voile.{name}")
     raise AttributeError(f"module 'voile' has no attribute {name!r}")
 
 

@@ -103,3 +103,8 @@ def test_a_planted_heavy_import_is_found(tmp_path):
     (tmp_path / "sqlalchemy.py").write_text("")
     (tmp_path / "weighty.py").write_text("import sqlalchemy\n")
     assert find_heavy_imports("weighty", tmp_path) == {"sqlalchemy"}
+
+
+def test_packages_are_reached_without_an_import_of_their_own():
+    code = "import voile; voile.audit.lower_bound; voile.federated.Federation"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -116,7 +116,7 @@ def test_the_tightest_bound_of_200_runs():
     found = noiseless(epsilon=None)
     assert found.verdict == "no claim"
     assert not found.broken
-    assert found.epsilon == pytest.approx(math.log(0.05 ** (1 / 100) / (1 - 0.05 ** (1 / 100))))
+    assert found.epsilon == pytest.approx(math.log(0.025 ** (1 / 100) / (1 - 0.025 ** (1 / 100))))
     assert (found.right, found.guesses) == (100, 100)
 
 

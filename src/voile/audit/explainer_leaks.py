@@ -157,7 +157,7 @@ def step_count_test(
     counts, spent = np.empty((2, runs)), 0.0
     for i in range(runs):
         for world in (0, 1):
-            steps, receipt = _count_steps(rows, world, faithful, strategy, epsilon, delta)
+            steps, receipt = count_steps_once(rows, world, faithful, strategy, epsilon, delta)
             counts[world, i] = steps
             spent = max(spent, receipt.epsilon)
     alarms = [int((one >= ALARM).sum()) for one in counts]
@@ -185,7 +185,7 @@ def step_count_test(
     )
 
 
-def _count_steps(
+def count_steps_once(
     rows: int, added: int, faithful: bool, strategy: Any, epsilon: float, delta: float
 ) -> tuple[int, Receipt]:
     """Steps of the second answer of a new explainer, and its receipt."""

@@ -16,7 +16,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.audit.explainer_leaks import _count_steps
+from voile.audit.explainer_leaks import count_steps_once
 from voile.audit.trials.trial import Trial
 from voile.explain.of_blackbox.explainer import PrivateExplainer
 from voile.schema import Category, Number, Schema
@@ -208,6 +208,6 @@ def count_steps(
     """
 
     def fit(added: int) -> float:
-        return float(_count_steps(200, added, faithful, strategy, epsilon, delta)[0])
+        return float(count_steps_once(200, added, faithful, strategy, epsilon, delta)[0])
 
     return fit
