@@ -18,7 +18,7 @@ from sklearn.base import clone
 
 from voile.audit.joining import add_row, last_row
 from voile.audit.trials.networks import MIDDLE, SAMPLED_RUNS, make_known
-from voile.audit.trials.trial import Trial
+from voile.audit.trials.trial import Trial, at_large_delta
 from voile.errors import FederationError
 from voile.federated.federation import Federation, Job, TrustName
 from voile.models.ebm.estimator import EBMClassifier
@@ -36,7 +36,6 @@ from voile.privacy.clients.questions import (
     open_envelope,
 )
 from voile.privacy.clients.terms import Trust
-from voile.privacy.gaussian_dp import delta_of, mu_of
 from voile.privacy.ledger import Ledger
 from voile.privacy.mechanisms.sums import gaussian_measure
 from voile.privacy.vault import protect
@@ -363,7 +362,7 @@ def _whole_clients(epsilon: float, delta: float) -> list[Trial]:
     others = [(dim, np.array(["left", "right"] * 3))]
     nobody = np.zeros((0, _PIXELS)), np.array([], dtype=str)
     client = planted, np.array(["right"] * 6)
-    middle = float(delta_of(mu_of(epsilon, delta), MIDDLE))
+    middle = at_large_delta(epsilon, delta, MIDDLE)
     return [
         Trial(
             FAMILY,
@@ -379,11 +378,10 @@ def _whole_clients(epsilon: float, delta: float) -> list[Trial]:
         Trial(
             FAMILY,
             "a whole client, sampled in rounds",
-            PlantedClient(MIDDLE, middle, rounds=4, fraction=0.8),
+            PlantedClient(**middle, rounds=4, fraction=0.8),
             [*others, nobody],
             client,
-            epsilon=MIDDLE,
-            delta=middle,
+            **middle,
             join=_instead_of_nobody,
             method="rates",
             quick=SAMPLED_RUNS,

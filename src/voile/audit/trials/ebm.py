@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.audit.trials.trial import Trial
+from voile.audit.trials.trial import FOUND_NOTE, Trial
 from voile.models.ebm.estimator import EBMClassifier, EBMRegressor
 from voile.models.ebm.model import AdditiveModel
 from voile.schema import Category, Number, Schema
@@ -28,10 +28,6 @@ _CYCLIC: dict[str, Any] = {"method": "cyclic", "rounds": 6, "random_state": 0}
 """Few bins and rounds make a fit fast; the budget is shared out among however many there are."""
 
 _YES_NO = Category(["no", "yes"])
-_FOUND = (
-    "A level is found by a noised count and a threshold, whose chance to fail (a part of delta) is "
-    "not Gaussian: it is far below what so many runs can tell."
-)
 
 
 def trials(epsilon: float = 8.0, delta: float = 1e-5) -> tuple[Trial, ...]:
@@ -118,7 +114,7 @@ def _classification(claim: dict[str, Any]) -> tuple[Trial, ...]:
             (_NEW_LEVEL, "yes"),
             method="gaussian",
             quick=800,
-            settings={"note": _FOUND},
+            settings={"note": FOUND_NOTE},
         ),
     )
 
@@ -201,7 +197,7 @@ def _from_outside(claim: dict[str, Any]) -> tuple[Trial, ...]:
             _fresh(EBMClassifier, **claim, schema=found, **rounds),
             (_levels(), _said("no")),
             (_NEW_LEVEL, "yes"),
-            _FOUND,
+            FOUND_NOTE,
         ),
         seen(
             "a weight beyond the largest",

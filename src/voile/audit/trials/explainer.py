@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.audit.explainer_leaks import count_steps_once
-from voile.audit.trials.trial import Trial
+from voile.audit.trials.trial import FOUND_NOTE, Trial
 from voile.explain.of_blackbox.explainer import PrivateExplainer
 from voile.schema import Category, Number, Schema
 
@@ -39,10 +39,6 @@ _ADAPTIVE = (
 _STRADDLING = (
     "Made for a rule that uses the length of a gradient as it is; the steps say too little to show "
     "that noise is half of what it should be."
-)
-_FOUND = (
-    "A level is found by a noised count and a threshold, whose chance to fail (a part of delta) is "
-    "not Gaussian: it is far below what so many runs can tell."
 )
 
 
@@ -82,7 +78,7 @@ def _summaries(claim: dict[str, Any]) -> tuple[Trial, ...]:
             {"a": common["a"]},
             {"a": "v"},
             {"a": ["u", "v"]},
-            settings={"note": _FOUND},
+            settings={"note": FOUND_NOTE},
         ),
         seen("alone in its cell", number, low, {"a": 1.0}, {"a": [0.0, 1.0]}),
     )

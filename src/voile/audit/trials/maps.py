@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.audit.trials.trial import Trial
+from voile.audit.trials.trial import SAMPLED_NOTE, Trial, at_large_delta
 from voile.models.locally_linear.estimator import LocallyLinearClassifier
-from voile.privacy.gaussian_dp import delta_of, mu_of
 from voile.schema import Category, Number, Schema
 
 Floats = NDArray[np.float64]
@@ -25,10 +24,6 @@ _SMALL: dict[str, Any] = {"maps": 2, "steps": 5, "clip": 0.1, "random_state": 0}
 """Few maps and steps make a fit fast; the budget is shared out among however many there are."""
 
 _SMALL_EPSILON = 0.5
-_SAMPLED = (
-    "Sampled rows are no Gaussian mechanism. The claim is at a large delta, about as strict as the "
-    "usual ones, where a thousand runs can tell more."
-)
 
 
 def trials(epsilon: float = 8.0, delta: float = 1e-5) -> tuple[Trial, ...]:
@@ -41,8 +36,8 @@ def trials(epsilon: float = 8.0, delta: float = 1e-5) -> tuple[Trial, ...]:
         larger delta, where the same noise would be Gaussian.
     """
     whole: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "sampling_rate": 1.0}
-    large = float(delta_of(mu_of(epsilon, delta), _SMALL_EPSILON))
-    sampled: dict[str, Any] = {"epsilon": _SMALL_EPSILON, "delta": large, "sampling_rate": 0.5}
+    claim = at_large_delta(epsilon, delta, _SMALL_EPSILON)
+    sampled: dict[str, Any] = {**claim, "sampling_rate": 0.5}
     table, picture = _table(), _pictures()
     return (
         _trial("all rows in every step", *table, whole),
@@ -56,7 +51,7 @@ def trials(epsilon: float = 8.0, delta: float = 1e-5) -> tuple[Trial, ...]:
             sampled,
             method="guesses",
             quick=1000,
-            settings={"note": _SAMPLED},
+            settings={"note": SAMPLED_NOTE},
         ),
     )
 

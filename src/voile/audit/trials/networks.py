@@ -16,9 +16,8 @@ from sklearn.base import BaseEstimator, clone
 
 from voile.audit.finding import Finding
 from voile.audit.many_canaries import one_run
-from voile.audit.trials.trial import Trial
+from voile.audit.trials.trial import Trial, at_large_delta
 from voile.errors import MissingExtra, SettingError
-from voile.privacy.gaussian_dp import delta_of, mu_of
 from voile.privacy.receipt import Receipt
 from voile.schema import Category, Number, Schema
 
@@ -228,7 +227,7 @@ def trials(epsilon: float = 8.0, delta: float = 1e-5) -> tuple[Trial, ...]:
     def network(**settings: Any) -> PixelNetwork:
         return PixelNetwork(**{"epsilon": epsilon, "delta": delta, "schema": schema, **settings})
 
-    middle = {"epsilon": MIDDLE, "delta": float(delta_of(mu_of(epsilon, delta), MIDDLE))}
+    middle = at_large_delta(epsilon, delta, MIDDLE)
     found = [
         Trial(FAMILY, "one pixel, all rows in every step", network(), rows, canary),
         Trial(

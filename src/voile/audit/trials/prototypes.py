@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.audit.trials.trial import Trial
+from voile.audit.trials.trial import SAMPLED_NOTE, Trial, at_large_delta
 from voile.models.lvq.estimator import GLVQClassifier, GMLVQClassifier, LVQ1Classifier
 from voile.models.lvq.model import PrototypeModel
-from voile.privacy.gaussian_dp import delta_of, mu_of
 from voile.schema import Category, Number, Schema
 
 Floats = NDArray[np.float64]
@@ -25,10 +24,6 @@ _FAMILY = "prototypes"
 _ROWS = 60
 _SMALL_EPSILON = 0.5
 
-_SAMPLED = (
-    "Sampled rows are no Gaussian mechanism. The claim is at a large delta, about as strict as the "
-    "usual ones, where a thousand runs can tell more."
-)
 _GROUPS = (
     "Noise is for a group whose prototypes all go from one end to the other; no one row was found "
     "that does this to a group."
@@ -91,7 +86,7 @@ def _by_sums(claim: dict[str, Any]) -> tuple[Trial, ...]:
 
 
 def _by_lots(claim: dict[str, Any]) -> tuple[Trial, ...]:
-    own = _at_large_delta(claim)
+    own = at_large_delta(**claim, small=_SMALL_EPSILON)
     lots: dict[str, Any] = {"mechanism": "sgd", "rate": 0.5, "epochs": 5}
 
     def watched(name: str, kind: Any) -> Trial:
@@ -104,19 +99,13 @@ def _by_lots(claim: dict[str, Any]) -> tuple[Trial, ...]:
             _CANARY,
             method="guesses",
             quick=1000,
-            settings={"note": _SAMPLED},
+            settings={"note": SAMPLED_NOTE},
         )
 
     return (
         watched("GLVQ by sampled steps", GLVQClassifier),
         watched("GMLVQ by sampled steps", GMLVQClassifier),
     )
-
-
-def _at_large_delta(claim: dict[str, Any]) -> dict[str, Any]:
-    """A smaller epsilon with the delta that Gaussian noise of this claim has there."""
-    mu = mu_of(claim["epsilon"], claim["delta"])
-    return {"epsilon": _SMALL_EPSILON, "delta": float(delta_of(mu, _SMALL_EPSILON))}
 
 
 def _fresh(kind: Any, **settings: Any) -> Callable[[tuple[Any, ...]], Floats]:

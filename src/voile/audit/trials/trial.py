@@ -8,6 +8,29 @@ from typing import Any
 
 from voile.audit.finding import Finding
 from voile.audit.paired import PairedMethod, lower_bound
+from voile.privacy.gaussian_dp import delta_of, mu_of
+
+FOUND_NOTE = (
+    "A level is found by a noised count and a threshold, whose chance to fail (a part of delta) is "
+    "not Gaussian: it is far below what so many runs can tell."
+)
+SAMPLED_NOTE = (
+    "Sampled rows are no Gaussian mechanism. The claim is at a large delta, about as strict as the "
+    "usual ones, where a thousand runs can tell more."
+)
+
+
+def at_large_delta(epsilon: float, delta: float, small: float) -> dict[str, Any]:
+    """A claim of a small epsilon that is about as strict as (epsilon, delta).
+
+    Parameters
+    ----------
+    epsilon, delta : float
+        A claim that many runs could not refute by guessing.
+    small : float
+        The epsilon at which Gaussian noise for that claim has the delta that is returned.
+    """
+    return {"epsilon": small, "delta": float(delta_of(mu_of(epsilon, delta), small))}
 
 
 @dataclass(frozen=True)
