@@ -54,7 +54,9 @@ class Trial:
     method : str or None
         As for `voile.audit.lower_bound`.
     quick : int
-        Runs that suffice to notice noise of half the scale.
+        Runs that suffice to notice noise of half the scale where an insider watches, or a whole
+        transcript is read, and no note says otherwise. What is read off a finished model shows
+        grosser mistakes alone.
     """
 
     family: str
