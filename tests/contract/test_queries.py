@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from torch import nn
 
 import voile
+from voile.audit.trials.mechanisms import ClippedNumber
 from voile.errors import SchemaError, SettingError, VoileError
 from voile.explain.of_blackbox import products
 from voile.explain.of_blackbox.cells import CELLS
@@ -656,6 +657,7 @@ prepared = {
 
 strategies = {
     **simple,
+    ClippedNumber: st.builds(ClippedNumber, st.sampled_from(["n", "u"])),
     Moments: moments,
     PixelRanges: st.sampled_from([PixelRanges(("n",)), PixelRanges(("n", "u"))]),
     **prepared,

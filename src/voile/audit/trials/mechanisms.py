@@ -44,16 +44,21 @@ def replaced(rows: Rows, row: dict[str, Any]) -> Rows:
 
 
 @dataclass(frozen=True)
-class ClippedSizes(Query):
-    """Sum of sizes, each cut to [-1, 1]; twice, so that a row's norm is at most sqrt(2)."""
+class ClippedNumber(Query):
+    """Sum of a number, each cut to [-1, 1]; twice, so that a row's norm is at most sqrt(2)."""
 
-    columns: tuple[str, ...] = ("size",)
+    column: str
     size: int = 2
     bound: float = math.sqrt(2.0)
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The column read."""
+        return (self.column,)
+
     def shares(self, block: Block) -> Floats:
-        """The size itself: cutting it is the mechanism's business."""
-        return np.column_stack([block["size"], block["size"]])
+        """The number itself: cutting it is the mechanism's business."""
+        return np.column_stack([block[self.column], block[self.column]])
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +119,11 @@ def _sums(epsilon: float, delta: float, gaussian: Gaussian) -> tuple[Trial, ...]
         Trial(
             "Gaussian sum",
             "a value far beyond its bound",
-            Look(SCHEMA, gaussian, lambda t, k: gaussian_sum(t, ClippedSizes(), k).values.sum()),
+            Look(
+                SCHEMA,
+                gaussian,
+                lambda t, k: gaussian_sum(t, ClippedNumber("size"), k).values.sum(),
+            ),
             ROWS,
             CANARY,
             **claim,
@@ -125,7 +134,7 @@ def _sums(epsilon: float, delta: float, gaussian: Gaussian) -> tuple[Trial, ...]
             Look(
                 SCHEMA,
                 gaussian,
-                lambda t, k: gaussian_sum(t, ClippedSizes(), k).values.sum(),
+                lambda t, k: gaussian_sum(t, ClippedNumber("size"), k).values.sum(),
                 Relation.REPLACE_ONE,
             ),
             {**ROWS, "size": [*ROWS["size"][:-1], -100.0]},
