@@ -1,12 +1,15 @@
 """The picture of an audit: docs/pictures/audit.png, from the JSON file of an AuditReport.
 
-Run ``python benchmarks/audit_plot.py results.json [picture.png]`` with chromium installed. The file
-is what ``AuditReport.to_json()`` gives, or holds it below the key "report".
+Run ``python benchmarks/audit_plot.py results.json [more.json ...] [picture.png]`` with chromium
+installed. A file is what ``AuditReport.to_json()`` gives, or holds it below the key "report". Of
+more than 30 findings a few are shown: of each family of ours the one that shows most, of other
+libraries what they break without a warning (at most five), and ours under the same attacks.
 """
 
 import json
 import math
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +17,21 @@ from page_picture import shoot
 from voile.audit.finding import AuditReport, Finding
 from voile.audit.two_worlds import Estimate
 from voile.report.audit_page import STYLE, outcome_text
-from voile.report.audit_pictures import PICTURE_STYLE, READ_IT, group_findings, place_bars
+from voile.report.audit_pictures import (
+    PICTURE_STYLE,
+    READ_IT,
+    group_findings,
+    name_in,
+    place_bars,
+)
 from voile.report.page import paragraph
 
 PICTURE = Path(__file__).parents[1] / "docs/pictures/audit.png"
 WIDTH, HEAD, GROUP, ROW, LINE, NAME = 1100, 190, 46, 44, 19, 32
 """In pixels, but for the characters in one line of a name."""
+
+MOST, SHOWN = 30, 5
+LIBRARIES = ("interpret", "diffprivlib")
 
 # The picture is the same on a dark screen, and as wide as it is told to be.
 FIXED = """
@@ -65,11 +77,34 @@ def height(report: AuditReport) -> int:
     return total
 
 
+def pick(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
+    """A few of many findings, by the rule above."""
+    ours, others, same = [], [], []
+    for group, found in group_findings(findings).items():
+        if group == "Voile":
+            same += [rename(one, "Voile, same attacks", "same attack, ") for one in found[:SHOWN]]
+        elif group.startswith(LIBRARIES):
+            broken = [one for one in found if one.broken and "warns" not in one.note]
+            others += sorted(broken, key=lambda one: -one.epsilon)[:SHOWN]
+        else:
+            ours.append(max(found, key=lambda one: one.epsilon / (one.claimed or math.inf)))
+    mine = [replace(one, name="Voile: " + one.name.replace(": ", ", ", 1)) for one in ours]
+    return (*mine, *same, *others)
+
+
+def rename(finding: Finding, group: str, without: str) -> Finding:
+    """The same finding in another group."""
+    name = name_in("Voile", finding).removeprefix(without)
+    return replace(finding, name=f"{group}: {name}")
+
+
 def main() -> None:
-    if len(sys.argv) not in (2, 3):
-        raise SystemExit("Give the JSON file of an audit, and the picture's file if you like.")
-    report = read_report(Path(sys.argv[1]))
-    picture = Path(sys.argv[2]) if len(sys.argv) == 3 else PICTURE
+    files = [Path(one) for one in sys.argv[1:]]
+    picture = files.pop() if files and files[-1].suffix == ".png" else PICTURE
+    if not files:
+        raise SystemExit("Give the JSON files of audits, and the picture's file if you like.")
+    findings = tuple(one for file in files for one in read_report(file).findings)
+    report = AuditReport("", pick(findings) if len(findings) > MOST else findings)
     shoot(draw(report), picture, f"{WIDTH},{height(report)}")
 
 
