@@ -3,7 +3,8 @@
 Run ``python benchmarks/audit_plot.py results.json [more.json ...] [picture.png]`` with chromium
 installed. A file is what ``AuditReport.to_json()`` gives, or holds it below the key "report". Of
 more than 30 findings a few are shown: of each family of ours the one that shows most, of other
-libraries what they break without a warning (at most five), and ours under the same attacks.
+libraries what they break without a warning and what they do not break (at most five of either),
+and ours under the same attacks.
 """
 
 import json
@@ -71,9 +72,11 @@ def draw(report: AuditReport) -> str:
 
 def height(report: AuditReport) -> int:
     """Pixels that the picture needs; a long name takes several lines."""
-    total = HEAD + GROUP * len(group_findings(report.findings))
-    for one in report.findings:
-        total += max(ROW, 8 + LINE * math.ceil(len(one.name) / NAME))
+    groups = group_findings(report.findings)
+    total = HEAD + GROUP * len(groups)
+    for group, found in groups.items():
+        for one in found:
+            total += max(ROW, 8 + LINE * math.ceil(len(name_in(group, one)) / NAME))
     return total
 
 
@@ -86,6 +89,7 @@ def pick(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
         elif group.startswith(LIBRARIES):
             broken = [one for one in found if one.broken and "warns" not in one.note]
             others += sorted(broken, key=lambda one: -one.epsilon)[:SHOWN]
+            others += [one for one in found if not one.broken][:SHOWN]
         else:
             ours.append(max(found, key=lambda one: one.epsilon / (one.claimed or math.inf)))
     mine = [replace(one, name="Voile: " + one.name.replace(": ", ", ", 1)) for one in ours]
