@@ -23,7 +23,7 @@ from audit_incumbents_attacks import Attack, carry_out, falls_short
 from voile.audit import AuditReport, Finding
 
 RUNS, QUICK_RUNS = 400, 240
-"""Fits of others; if all of the judged half are right, 240 show epsilon 3.2 and 400 show 3.7."""
+"""Fits of others; if all of the judged half are right, 240 show epsilon 3.1 and 400 show 3.6."""
 
 OUR_RUNS, OUR_QUICK_RUNS = 1000, 200
 """Ours are fast, and a break would have to be searched for."""
@@ -73,7 +73,7 @@ def incumbent_findings(
     Parameters
     ----------
     quick : bool
-        Fewer runs: enough to show an epsilon of 3.2.
+        Fewer runs: enough to show an epsilon of 3.1.
     runs : int, optional
         Fits per attack, instead of the usual number.
     processes : int, optional
