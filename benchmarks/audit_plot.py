@@ -28,7 +28,7 @@ from voile.report.audit_pictures import (
 from voile.report.page import paragraph
 
 PICTURE = Path(__file__).parents[1] / "docs/pictures/audit.png"
-WIDTH, HEAD, GROUP, ROW, LINE, NAME = 1100, 190, 46, 44, 19, 32
+WIDTH, HEAD, GROUP, ROW, LINE, NAME = 1100, 170, 44, 44, 19, 34
 """In pixels, but for the characters in one line of a name."""
 
 MOST, SHOWN = 30, 5
