@@ -117,4 +117,4 @@ def test_claims_are_those_that_were_asked_for():
                 assert trial.epsilon is None
                 asked = (trial.fit.epsilon, trial.fit.delta)
             # Sampled rows are audited at a large delta.
-            assert asked == (1.0, 1e-6) or (asked[0] == 0.5 and asked[1] > 1e-3)
+            assert asked == (1.0, 1e-6) or (asked[0] == 1.0 / 8.0 and asked[1] > 1e-3)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from voile.audit.joining import add_row, last_row
-from voile.audit.trials.networks import MIDDLE, SAMPLED_RUNS, make_known
+from voile.audit.trials.networks import SAMPLED_RUNS, make_known
 from voile.audit.trials.trial import Trial, at_large_delta
 from voile.errors import FederationError
 from voile.federated.federation import Federation, Job, TrustName
@@ -362,7 +362,7 @@ def _whole_clients(epsilon: float, delta: float) -> list[Trial]:
     others = [(dim, np.array(["left", "right"] * 3))]
     nobody = np.zeros((0, _PIXELS)), np.array([], dtype=str)
     client = planted, np.array(["right"] * 6)
-    middle = at_large_delta(epsilon, delta, MIDDLE)
+    middle = at_large_delta(epsilon, delta)
     return [
         Trial(
             FAMILY,

@@ -23,8 +23,6 @@ _SIDE = 3
 _SMALL: dict[str, Any] = {"maps": 2, "steps": 5, "clip": 0.1, "random_state": 0}
 """Few maps and steps make a fit fast; the budget is shared out among however many there are."""
 
-_SMALL_EPSILON = 1.0
-
 
 def trials(epsilon: float = 8.0, delta: float = 1e-5) -> tuple[Trial, ...]:
     """Canaries for locally linear maps.
@@ -36,7 +34,7 @@ def trials(epsilon: float = 8.0, delta: float = 1e-5) -> tuple[Trial, ...]:
         larger delta, where the same noise would be Gaussian.
     """
     whole: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "sampling_rate": 1.0}
-    claim = at_large_delta(epsilon, delta, _SMALL_EPSILON)
+    claim = at_large_delta(epsilon, delta)
     sampled: dict[str, Any] = {**claim, "sampling_rate": 0.8}
     table, picture = _table(), _pictures()
     return (

@@ -32,11 +32,6 @@ _CLASSES = ("left", "right")
 _CLIP = 1e-3
 """So small that the canary's gradient reaches it in every step."""
 
-MIDDLE = 1.0
-"""Sampled sums are not mu-GDP: their promise is made, and audited, at this epsilon, with the delta
-that a Gaussian promise of (epsilon, delta) has there. A thousand runs tell such a delta from that
-of half the noise; no number of runs that anybody waits for tells one of 1e-5."""
-
 SAMPLED_RUNS = 1000
 
 
@@ -219,7 +214,7 @@ def trials(epsilon: float = 8.0, delta: float = 1e-5) -> tuple[Trial, ...]:
     Parameters
     ----------
     epsilon, delta : float
-        The claim. Sampled lots have another of the same strength: see `MIDDLE`.
+        The claim. Sampled lots have another of the same strength: see `at_large_delta`.
     """
     rows, canary = _other_rows(0), _canary()
     schema = _schema()
@@ -227,7 +222,7 @@ def trials(epsilon: float = 8.0, delta: float = 1e-5) -> tuple[Trial, ...]:
     def network(**settings: Any) -> PixelNetwork:
         return PixelNetwork(**{"epsilon": epsilon, "delta": delta, "schema": schema, **settings})
 
-    middle = at_large_delta(epsilon, delta, MIDDLE)
+    middle = at_large_delta(epsilon, delta)
     found = [
         Trial(FAMILY, "one pixel, all rows in every step", network(), rows, canary),
         Trial(

@@ -22,7 +22,6 @@ Floats = NDArray[np.float64]
 
 _FAMILY = "prototypes"
 _ROWS = 60
-_SMALL_EPSILON = 1.0
 
 _METRIC = (
     "The canary seldom reaches the bound of a step with a metric: half the noise does not show."
@@ -89,7 +88,7 @@ def _by_sums(claim: dict[str, Any]) -> tuple[Trial, ...]:
 
 
 def _by_lots(claim: dict[str, Any]) -> tuple[Trial, ...]:
-    own = at_large_delta(**claim, small=_SMALL_EPSILON)
+    own = at_large_delta(**claim)
     lots: dict[str, Any] = {"mechanism": "sgd", "rate": 0.8, "epochs": 5}
 
     def watched(name: str, kind: Any, more: str = "") -> Trial:
