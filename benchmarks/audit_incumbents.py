@@ -32,7 +32,11 @@ TITLE = "The same attacks on other libraries and on Voile (claimed: epsilon 1)"
 
 
 def all_attacks(diffprivlib_python: str | None) -> tuple[list[Attack], list[str]]:
-    """Attacks that can be made here, and what is missing."""
+    """Attacks that can be made here, and what is missing.
+
+    diffprivlib needs a Python of its own: the one given, or the environment's DIFFPRIVLIB_PYTHON.
+    """
+    diffprivlib_python = diffprivlib_python or os.environ.get("DIFFPRIVLIB_PYTHON")
     found, missing = [], []
     if interpret_attacks.is_there():
         found += interpret_attacks.attacks()
@@ -61,31 +65,6 @@ def attack_all(
     return findings
 
 
-def incumbent_findings(
-    quick: bool = False,
-    *,
-    runs: int | None = None,
-    processes: int | None = None,
-    diffprivlib_python: str | None = None,
-) -> list[Finding]:
-    """Findings about other libraries where they are installed, and about ours.
-
-    Parameters
-    ----------
-    quick : bool
-        Fewer runs: enough to show an epsilon of 3.1.
-    runs : int, optional
-        Fits per attack, instead of the usual number.
-    processes : int, optional
-        As for `voile.audit.lower_bound`.
-    diffprivlib_python : str, optional
-        A Python that has diffprivlib; by default the environment's DIFFPRIVLIB_PYTHON. Without
-        one it is left out.
-    """
-    attacks, _ = all_attacks(diffprivlib_python or os.environ.get("DIFFPRIVLIB_PYTHON"))
-    return attack_all(attacks, quick, runs, processes)
-
-
 def row(finding: Finding) -> str:
     """A line of the table."""
     return (
@@ -106,11 +85,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--runs", type=int, help="fits per attack")
     parser.add_argument("--json", type=Path, help="where to write the findings")
     parser.add_argument("--processes", type=int, help="as many as there are cores by default")
-    parser.add_argument(
-        "--diffprivlib-python",
-        default=os.environ.get("DIFFPRIVLIB_PYTHON"),
-        help="a Python that has diffprivlib",
-    )
+    parser.add_argument("--diffprivlib-python", help="a Python that has diffprivlib")
     given = parser.parse_args(arguments)
     attacks, missing = all_attacks(given.diffprivlib_python)
     start = time.perf_counter()
