@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ebm_data import folder
+from data_folder import read_pictures
 from voile import Category, LocallyLinearClassifier, Number, Schema
 
 Floats = NDArray[np.float64]
@@ -72,12 +72,10 @@ def load(name: str, rows: int | None = None) -> Pictures:
     FileNotFoundError
         If it is not in the folder.
     """
-    path = folder() / f"{name}.npz"
-    if not path.exists():
-        raise FileNotFoundError(f"{path} is missing: set VOILE_DATA to the folder that has it")
-    with np.load(path) as file:
-        pixels = [file[part].reshape(len(file[part]), -1) for part in ("x_train", "x_test")]
-        classes = [file[part].astype(np.int64) for part in ("y_train", "y_test")]
+    file = read_pictures(name)
+    parts = [file[part] for part in ("x_train", "x_test")]
+    pixels = [part.reshape(len(part), -1) for part in parts]
+    classes = [file[part].astype(np.int64) for part in ("y_train", "y_test")]
     return Pictures(name, pixels[0][:rows], classes[0][:rows], pixels[1], classes[1])
 
 

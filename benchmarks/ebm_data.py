@@ -1,22 +1,20 @@
 """The tables of the EBM benchmark: public sets read from a folder, and synthetic ones.
 
-Run ``python benchmarks/ebm_data.py`` to list them. Public sets are read from the folder named by
-``VOILE_DATA`` (when unset, ``../shared/data`` beside the checkout); one that is missing is skipped
-and said to be. Bounds and levels are those of the whole set and taken to be public, for every model
-alike.
+Run ``python benchmarks/ebm_data.py`` to list them. Public sets are read from `data_folder`; one
+that is missing is skipped and said to be. Bounds and levels are those of the whole set and taken to
+be public, for every model alike.
 """
 
-import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 import ebm_synthetic as synthetic
+from data_folder import folder, read  # noqa: F401 (other benchmarks take the folder from here)
 from voile import Category, Number, Schema
 
 
@@ -48,12 +46,6 @@ class DataSet:
     note: str
 
 
-def folder() -> Path:
-    """Where the public sets are."""
-    given = os.environ.get("VOILE_DATA")
-    return Path(given) if given else Path(__file__).resolve().parents[2] / "shared" / "data"
-
-
 def describe(frame: pd.DataFrame, target: Number | Category) -> Schema:
     """Bounds of the numeric columns and levels of the others, read off the whole set."""
     columns: dict[str, Number | Category] = {}
@@ -64,13 +56,6 @@ def describe(frame: pd.DataFrame, target: Number | Category) -> Schema:
         else:
             columns[str(name)] = Category(sorted(present.unique()))
     return Schema(columns, target=target)
-
-
-def read(name: str) -> pd.DataFrame:
-    path = folder() / f"{name}.parquet"
-    if not path.exists():
-        raise FileNotFoundError(f"{path} is missing: set VOILE_DATA to the folder that has it")
-    return pd.read_parquet(path)
 
 
 def binary(name: str, frame: pd.DataFrame, positive: pd.Series, note: str) -> DataSet:

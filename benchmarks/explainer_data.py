@@ -1,8 +1,8 @@
 """The tables of the explainer benchmark: private rows, rows that are asked about, public facts.
 
-Run ``python benchmarks/explainer_data.py`` to list them. They are read from the folder of
-`ebm_data`; one that is missing is skipped and said to be. Bounds, levels and words are taken to be
-public; the number of rows is not.
+Run ``python benchmarks/explainer_data.py`` to list them. They are read from `data_folder`;
+one that is missing is skipped and said to be. Bounds, levels and words are taken to be public; the
+number of rows is not.
 """
 
 import sys
@@ -15,7 +15,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 import hospital_data
-from ebm_data import describe, folder, read
+from data_folder import read, read_pictures
+from ebm_data import describe
 from voile import Category, Number, Schema
 
 WORDS = 500
@@ -146,12 +147,9 @@ def imdb() -> Task:
 
 
 def fer(*, full: bool = False) -> Task:
-    path = folder() / "fer.npz"
-    if not path.exists():
-        raise FileNotFoundError(f"{path} is missing: set VOILE_DATA to the folder that has it")
-    with np.load(path) as file:
-        pictures = [file["x_train"], np.concatenate([file["x_val"], file["x_test"]])]
-        happy = [file["y_train"], np.concatenate([file["y_val"], file["y_test"]])]
+    file = read_pictures("fer")
+    pictures = [file["x_train"], np.concatenate([file["x_val"], file["x_test"]])]
+    happy = [file["y_train"], np.concatenate([file["y_val"], file["y_test"]])]
     if not full:
         pictures = [halve(one) for one in pictures]
     rows, others = (one.reshape(len(one), -1).astype(np.float64) for one in pictures)

@@ -1,8 +1,8 @@
 """The pictures and tables of the benchmark of locally linear maps, with their splits.
 
-Run ``python benchmarks/locally_linear_data.py`` to list them. They are read from the folder of
-`ebm_data`; one that is missing is skipped and said to be. Pictures come with their official split
-and without a schema; tables with the public bounds and levels of `ebm_data` and `lvq_data`.
+Run ``python benchmarks/locally_linear_data.py`` to list them. They are read from
+`data_folder`; one that is missing is skipped and said to be. Pictures come with their official
+split and without a schema; tables with the public bounds and levels of `ebm_data` and `lvq_data`.
 """
 
 import math
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 import ebm
 import ebm_data
 import lvq_data
+from data_folder import read_pictures
 from voile import Schema
 
 DELTA = 1e-5
@@ -77,19 +78,15 @@ class Task:
 
 
 def pictures(name: str) -> Task:
-    path = ebm_data.folder() / f"{name}.npz"
-    if not path.exists():
-        raise FileNotFoundError(f"{path} is missing: set VOILE_DATA to the folder that has it")
-    with np.load(path) as file:
-        split = Split(
-            file["x_train"],
-            file["y_train"].astype(np.int64),
-            file["x_test"],
-            file["y_test"].astype(np.int64),
-        )
-        names = file["class_names"] if "class_names" in file.files else None
-    if names is not None:
-        names = names.astype(object)
+    file = read_pictures(name)
+    split = Split(
+        file["x_train"],
+        file["y_train"].astype(np.int64),
+        file["x_test"],
+        file["y_test"].astype(np.int64),
+    )
+    if "class_names" in file:
+        names = file["class_names"].astype(object)
         split = Split(split.rows, names[split.classes], split.test_rows, names[split.test_classes])
     shape = split.rows.shape[1:]
     levels = tuple(np.unique(split.classes).tolist())

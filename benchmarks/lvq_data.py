@@ -1,7 +1,7 @@
 """The tables of the prototype benchmark, their public bounds, and their folds.
 
-Run ``python benchmarks/lvq_data.py`` to list them. They are read from the folder of `ebm_data`; one
-that is missing is skipped and said to be. Bounds are written down here, never read off the rows.
+Run ``python benchmarks/lvq_data.py`` to list them. They are read from `data_folder`; one that
+is missing is skipped and said to be. Bounds are written down here, never read off the rows.
 """
 
 import sys
@@ -12,7 +12,8 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.model_selection import KFold
 
-from ebm_data import DataSet, folder, read
+from data_folder import read, read_pictures
+from ebm_data import DataSet
 from voile import Category, Number, Schema
 
 FOLDS = 5
@@ -54,12 +55,9 @@ ACTIVITIES = (
 
 
 def mnist() -> DataSet:
-    path = folder() / "mnist.npz"
-    if not path.exists():
-        raise FileNotFoundError(f"{path} is missing: set VOILE_DATA to the folder that has it")
-    with np.load(path) as file:
-        images = np.concatenate([file["x_train"], file["x_test"]])
-        digits = np.concatenate([file["y_train"], file["y_test"]]).astype(np.int64)
+    file = read_pictures("mnist")
+    images = np.concatenate([file["x_train"], file["x_test"]])
+    digits = np.concatenate([file["y_train"], file["y_test"]]).astype(np.int64)
     pixels = images.reshape(len(images), -1)
     names = [f"pixel_{k:03}" for k in range(pixels.shape[1])]
     schema = Schema(

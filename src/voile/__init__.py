@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from voile.models.load import load
     from voile.models.locally_linear.estimator import LocallyLinearClassifier
     from voile.models.lvq.estimator import GLVQClassifier, GMLVQClassifier, LVQ1Classifier
+    from voile.planning import forecast
     from voile.privacy.budget import Budget
+    from voile.privacy.holdout import hold_out
     from voile.privacy.ledger import Ledger
     from voile.privacy.receipt import Receipt
     from voile.privacy.vault import protect
@@ -26,8 +28,8 @@ if TYPE_CHECKING:
     from voile.summary import summarize
 
 # Loaded on first use, so that `import voile` and `voile --help` are quick.
-_PACKAGES = ("audit", "federated")
-"""Reached as ``voile.audit`` and ``voile.federated``, without an import of their own."""
+_PACKAGES = ("audit", "datasets", "federated")
+"""Reached as ``voile.audit`` and so on, without an import of their own."""
 
 _HOMES = {
     "Budget": "voile.privacy.budget",
@@ -45,6 +47,8 @@ _HOMES = {
     "Receipt": "voile.privacy.receipt",
     "Schema": "voile.schema",
     "Unit": "voile.schema",
+    "forecast": "voile.planning",
+    "hold_out": "voile.privacy.holdout",
     "load": "voile.models.load",
     "protect": "voile.privacy.vault",
     "summarize": "voile.summary",
@@ -68,6 +72,8 @@ __all__ = [
     "Unit",
     "VoileError",
     "__version__",
+    "forecast",
+    "hold_out",
     "load",
     "protect",
     "summarize",

@@ -16,7 +16,9 @@ _DRAWN_BY = {
     "AuditReport": "voile.report.audit_page",
     "FilterBank": "voile.report.filter_page",
     "FilterDecisions": "voile.report.filter_decision_page",
+    "Evaluation": "voile.report.evaluation_page",
     "Finding": "voile.report.audit_page",
+    "Forecast": "voile.report.forecast_page",
     "GlobalExplanation": "voile.report.global_page",
     "HeatMaps": "voile.report.heat_map_page",
     "Influences": "voile.report.influence_page",
@@ -29,12 +31,30 @@ _DRAWN_BY = {
     "Summary": "voile.report.summary_page",
 }
 _FRAMED_BY, _PRINTED_BY = "voile.report.page", "voile.report.terminal"
+_REPORTED_BY = "voile.report.model_report"
 
 
 def write_page(record: Any, path: str | Path) -> Path:
     """Write the self-contained HTML page of a record, and return its path."""
     written = Path(path)
     written.write_text(_draw_page(record), encoding="utf-8")
+    return written
+
+
+def write_report(estimator: Any, path: str | Path, **parts: Any) -> Path:
+    """Write the self-contained HTML report of a fitted estimator, and return its path.
+
+    Parameters
+    ----------
+    estimator
+    path : str or path
+    **parts
+        As `voile.report.model_report.draw_report` takes them.
+    """
+    written = Path(path)
+    written.write_text(
+        import_module(_REPORTED_BY).draw_report(estimator, **parts), encoding="utf-8"
+    )
     return written
 
 

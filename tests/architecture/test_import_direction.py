@@ -6,13 +6,17 @@ from source_tree import Module, read_modules
 LAYERS = {
     "schema": set(),
     "privacy": {"schema"},
+    "datasets": {"schema"},
     "summary": {"schema", "privacy"},
     "models": {"schema", "privacy"},
+    "planning": {"schema", "privacy", "models"},
     "explain": {"schema", "privacy", "summary", "models"},
     "audit": {"schema", "privacy", "summary", "models", "explain", "federated"},
     "federated": {"schema", "privacy", "summary", "models"},
-    "report": {"schema", "privacy", "summary", "models", "explain", "audit", "federated"},
-    "cli": {"schema", "privacy", "summary", "models", "explain", "audit", "federated", "report"},
+    "report": {"schema", "privacy", "summary", "models", "planning", "explain", "audit"}
+    | {"federated"},
+    "cli": {"schema", "privacy", "datasets", "summary", "models", "planning", "explain", "audit"}
+    | {"federated", "report"},
 }
 """Each part of Voile, and the parts it may import besides itself."""
 

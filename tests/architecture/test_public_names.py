@@ -27,6 +27,8 @@ PUBLIC_NAMES = [
     "Unit",
     "VoileError",
     "__version__",
+    "forecast",
+    "hold_out",
     "load",
     "protect",
     "summarize",
@@ -85,7 +87,7 @@ def test_every_public_name_can_be_had_and_is_listed_by_dir():
     assert sorted(run_python(text).split()) == sorted(PUBLIC_NAMES)
 
 
-@pytest.mark.parametrize("name", ["voile", "voile.cli.app"])
+@pytest.mark.parametrize("name", ["voile", "voile.cli.app", "voile.datasets"])
 def test_importing_is_light(name):
     assert find_heavy_imports(name) == set()
 

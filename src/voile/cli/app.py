@@ -1,4 +1,4 @@
-"""The voile command: its verbs, each imported only when it runs."""
+"""The voile command: its verbs, whose work is imported only when they run."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from voile.cli import audit, demo, edit, explain, ledger, predict, report, schema, train
+from voile.cli.options import AsJson, Delta, SchemaFile
 from voile.version import __version__
 
 app = typer.Typer(
@@ -15,6 +17,12 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["--help", "-h"]},
+    epilog="Exit codes: 0 done, 1 a claim was refuted, 2 wrong use, 3 over the budget, 4 ledger, "
+    "5 model file, 6 missing extra, 7 file, 70 a fault of voile, 130 interrupted.",
+)
+datasets = typer.Typer(
+    name="datasets", help="Public data sets with ready schemas.", no_args_is_help=True
 )
 
 
@@ -36,62 +44,113 @@ def _root(
     """Private, readable machine learning: one vault, one ledger, one budget."""
 
 
-@app.command()
-def demo(
+def plan(
+    file: Annotated[
+        Path | None,
+        typer.Argument(help="Table of which names and kinds alone are read, without --schema."),
+    ] = None,
+    schema: SchemaFile = None,
+    target: Annotated[str | None, typer.Option(help="Name of the column to predict.")] = None,
+    rows: Annotated[
+        int | None, typer.Option(help="Public number of rows; its order of magnitude is enough.")
+    ] = None,
+    epsilons: Annotated[
+        str, typer.Option(help="Budgets to compare, with commas.")
+    ] = "0.1,0.5,1,2,4,8",
+    delta: Delta = 1e-6,
+    model: Annotated[train.ModelKind, typer.Option(help="Kind of model.")] = train.ModelKind.EBM,
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="Folder for the page, the JSON and the ledger.")
-    ] = Path("demo-output"),
-    epsilon: Annotated[float, typer.Option(help="Budget of the summary.")] = 1.0,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print the summary as JSON and nothing else.")
-    ] = False,
+        Path | None, typer.Option("--output", "-o", help="Write a page with pictures.")
+    ] = None,
+    as_json: AsJson = False,
 ) -> None:
-    """Describe 20,190 rows of the RAND health insurance experiment privately.
+    """Show what each epsilon would give and mean, before anything is spent.
 
-    Example: voile demo --epsilon 0.5 -o out
+    From public facts alone: the schema and the number of rows. Nothing is read, nothing is paid.
+
+    Examples:
+        voile plan --schema patients.yaml --rows 20000
+
+        voile plan patients.csv --target ill --rows 20000 -o plan.html
     """
-    from voile.cli.demo import run_demo
+    from voile.cli.plan import run_plan
 
-    run_demo(output, epsilon=epsilon, as_json=as_json)
+    run_plan(
+        file,
+        schema=schema,
+        target=target,
+        rows=rows,
+        epsilons=epsilons,
+        delta=delta,
+        model=str(model),
+        page=output,
+        as_json=as_json,
+    )
 
 
-@app.command()
-def audit(
-    family: Annotated[
-        list[str] | None,
-        typer.Argument(
-            help="What to attack: core, ebm, prototypes, maps, explainer, networks, clients. All."
-        ),
+@datasets.command("list")
+def list_datasets(as_json: AsJson = False) -> None:
+    """List the public data sets, and where each can be had now.
+
+    Example: voile datasets list
+    """
+    from voile.cli.datasets import run_list
+
+    run_list(as_json=as_json)
+
+
+@datasets.command("fetch")
+def fetch_dataset(
+    name: Annotated[str, typer.Argument(help="Name of a data set, as listed.")],
+    folder: Annotated[
+        Path | None, typer.Option(help="Where to keep it; a cache folder by default.")
     ] = None,
-    epsilon: Annotated[float, typer.Option(help="The claims that are tested.")] = 8.0,
-    runs: Annotated[
-        int | None, typer.Option(help="Fits of every trial; by default what it needs.")
-    ] = None,
-    page: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Write a page with pictures here.")
-    ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print the findings as JSON and nothing else.")
-    ] = False,
+    as_json: AsJson = False,
 ) -> None:
-    """Attack the library's own mechanisms and models, on made-up rows.
+    """Fetch a public data set from OpenML and keep it.
 
-    Exit code 1 if a claim was refuted.
-
-    Example: voile audit core ebm -o audit.html
+    Example: voile datasets fetch adult --folder data
     """
-    from voile.cli.audit import run_audit
+    from voile.cli.datasets import run_fetch
 
-    code = run_audit(family or [], epsilon=epsilon, runs=runs, page=page, as_json=as_json)
-    raise typer.Exit(code)
+    run_fetch(name, folder=folder, as_json=as_json)
+
+
+def bench(
+    context: typer.Context,
+    name: Annotated[
+        str | None, typer.Argument(help="Name of a benchmark; without one, all are listed.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Run a benchmark of the source checkout; further options go to it.
+
+    Examples:
+        voile bench
+
+        voile bench noise
+    """
+    from voile.cli.bench import run_bench
+
+    raise typer.Exit(run_bench(name, context.args, as_json=as_json))
+
+
+app.command()(schema.schema)
+app.command()(plan)
+app.command()(train.train)
+app.command()(explain.explain)
+app.command()(edit.edit)
+app.command()(predict.predict)
+app.command()(report.report)
+app.add_typer(ledger.app)
+app.command()(audit.audit)
+app.command()(demo.demo)
+app.add_typer(datasets)
+app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(bench)
 
 
 def main() -> None:
-    """Entry point: a VoileError is one line and exit code 2, never a traceback."""
-    from voile.errors import VoileError
+    """Entry point: every failure is one line and a documented exit code, never a traceback."""
+    from voile.cli.exit_codes import run
 
-    try:
-        app()
-    except VoileError as error:
-        typer.echo(f"voile: {error}", err=True)
-        raise SystemExit(2) from error
+    raise SystemExit(run(lambda: app(standalone_mode=False)))

@@ -1,119 +1,192 @@
-"""The demo: a private summary of a real health table, its receipt and its ledger."""
+"""The demo verb: a private model of a real health table, its report, and a black box explained.
+
+The table (the RAND health insurance experiment, 20,190 rows) comes with the package statsmodels. It
+is public; the demo treats it as if it were not.
+"""
 
 from __future__ import annotations
 
-import math
-import statistics
+import os
+import sys
+import webbrowser
 from pathlib import Path
+from typing import Annotated, Any
 
-from rich.console import Console
-from rich.table import Table
+import typer
 
-from voile.errors import DataError, MissingExtra
-from voile.privacy.budget import Budget
-from voile.privacy.ledger import Ledger
-from voile.schema import Category, Number, Schema
-from voile.summary import NumberSummary, Summary, summarize
+from voile.cli.options import AsJson
 
-# From the documentation of the experiment, not from its rows. "lpi" and "fmde" (logarithms of
-# payments) have no documented range: their bounds are found privately.
-SCHEMA = Schema(
-    {
-        "mdvis": Number(0, 100),
-        "lncoins": Number(0, 5),
-        "idp": Category([0, 1]),
-        "lpi": Number(),
-        "fmde": Number(),
-        "physlm": Number(0, 1),
-        "disea": Number(0, 60),
-        "hlthg": Category([0, 1]),
-        "hlthf": Category([0, 1]),
-        "hlthp": Category([0, 1]),
-    }
-)
-
+TARGET = "many visits"
 MEANING = {
-    "mdvis": "doctor visits a year",
     "lncoins": "log coinsurance rate",
-    "idp": "individual deductible plan",
+    "idp": "individual deductible",
     "lpi": "log incentive payment",
-    "fmde": "log max. deductible exp.",
+    "fmde": "log deductible",
     "physlm": "physical limitation",
     "disea": "chronic diseases",
-    "hlthg": "health good",
-    "hlthf": "health fair",
-    "hlthp": "health poor",
+    "hlthg": "good health",
+    "hlthf": "fair health",
+    "hlthp": "poor health",
 }
+"""Names that a reader understands."""
+
+_ASKED = {
+    "log coinsurance rate": 0.0,
+    "individual deductible": 0,
+    "log incentive payment": 5.0,
+    "log deductible": 0.0,
+    "physical limitation": 1.0,
+    "chronic diseases": 30.0,
+    "good health": 0,
+    "fair health": 1,
+    "poor health": 0,
+}
+"""A made-up person to explain."""
 
 
-def run_demo(output: Path, *, epsilon: float, as_json: bool) -> None:
-    """Summarise the table, print what came out, write the page and the JSON."""
-    rows = _rand_rows()
+def demo(
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Folder for the report, model and ledger.")
+    ] = Path("demo-output"),
+    epsilon: Annotated[float, typer.Option(help="Budget of the model.")] = 1.0,
+    show: Annotated[
+        bool, typer.Option("--open/--no-open", help="Open the report, if there is a screen.")
+    ] = True,
+    as_json: AsJson = False,
+) -> None:
+    """Train a private model of a real health table, write its report, explain a black box.
+
+    Example: voile demo --epsilon 0.5 -o out
+    """
+    from voile.privacy.budget import Budget
+    from voile.privacy.ledger import Ledger
+
+    rows, answers, schema = _rand_rows()
+    whole = Budget(2 * Budget(epsilon).epsilon, 1e-6)
     try:
         output.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise DataError(
-            f"The folder {str(output)!r} cannot be written: {error.strerror}."
-        ) from None
+    except FileExistsError:
+        raise NotADirectoryError(20, "it is no folder", str(output)) from None
     where = output / "voile-demo-ledger.db"
     where.unlink(missing_ok=True)  # the demo's data are public: each run may start anew
-    ledger = Ledger(where, Budget(2 * epsilon, 1e-6), dataset="RAND health insurance experiment")
-    summary = summarize(rows, epsilon=epsilon, delta=1e-6, schema=SCHEMA, ledger=ledger)
-    (output / "summary.json").write_text(summary.to_json(), encoding="utf-8")
-    page = summary.to_html(output / "summary.html")
+    ledger = Ledger(where, whole, dataset="RAND health insurance experiment")
+    model, quality = _train(rows, answers, schema, epsilon, ledger, output)
+    why = _explain_black_box(rows, answers, model.model_.schema, ledger)
+    page = model.report(
+        output / "report.html",
+        title="Who visits a doctor more than twice a year?",
+        evaluation=quality,
+        ledger=ledger,
+    )
+    why.to_html(output / "black-box.html")
     if as_json:
-        print(summary.to_json())
+        _print_json(model, quality, why, ledger, page)
         return
-    console = Console()
-    console.print(_picture(summary))
-    console.print()
-    console.print(str(summary.receipt), highlight=False)
-    console.print()
+    _tell(model, quality, why, ledger, page, output)
+    if show and _has_screen():
+        webbrowser.open(page.resolve().as_uri())
+
+
+def _rand_rows() -> tuple[Any, Any, Any]:
+    """The rows, whether there were more than two visits, and what the documentation says of them.
+
+    What it does not say (payments, chronic diseases) is found privately.
+    """
+    from voile.datasets import load
+    from voile.schema import Category, Schema
+
+    found = load("randhie")
+    rows = found.to_pandas().rename(columns=MEANING)[list(MEANING.values())]
+    known = {MEANING[name]: column for name, column in found.schema.items()}
+    return rows, found.y > 2, Schema(known, target=Category([False, True]))
+
+
+def _train(
+    rows: Any, answers: Any, schema: Any, epsilon: float, ledger: Any, output: Path
+) -> tuple[Any, Any]:
+    from voile.models.ebm.estimator import EBMClassifier
+    from voile.privacy.holdout import hold_out
+
+    learned, held, said, true = hold_out(rows, answers)
+    model = EBMClassifier(epsilon=epsilon, schema=schema, ledger=ledger).fit(learned, said)
+    model.save(output / "visits.voile")
+    quality = model.score_private(held, true, epsilon=epsilon / 2, groups=["individual deductible"])
+    return model, quality
+
+
+def _explain_black_box(rows: Any, answers: Any, schema: Any, ledger: Any) -> Any:
+    """Explain somebody else's model from what is left of the budget."""
+    import pandas as pd
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    from voile.explain.of_blackbox.explainer import PrivateExplainer
+
+    black_box = HistGradientBoostingClassifier(random_state=0).fit(rows, answers)
+    left = ledger.remaining()
+    explainer = PrivateExplainer(
+        black_box,
+        rows,
+        schema=schema.with_target(None),
+        epsilon=0.98 * left.epsilon,
+        delta=left.delta,
+        ledger=ledger,
+    )
+    return explainer.explain(pd.DataFrame([_ASKED]))
+
+
+def _tell(model: Any, quality: Any, why: Any, ledger: Any, page: Path, output: Path) -> None:
+    from rich.console import Console
+
+    console = Console(highlight=False)
+
+    def heading(text: str) -> None:
+        console.print()
+        console.rule(f"[bold]{text}", align="left")
+
+    heading("1. A private model: who visits a doctor more than twice a year?")
+    model.explain_global().show()
+    heading("2. What was promised, and every look at the rows")
+    console.print(str(model.receipt_), markup=False, soft_wrap=True)
+    heading("3. How good it is, on rows held out (privately, too)")
+    console.print(str(quality), markup=False, soft_wrap=True)
+    heading("4. Somebody else's black box, explained from what is left of the budget")
+    why.show()
+    heading("5. What it cost")
+    for entry in ledger.history():
+        if entry.kind in ("spend", "charge"):
+            part = entry.price.loss / ledger.filter.limit.loss
+            console.print(f"  {part:>6.1%}  {entry.what}", markup=False)
     console.print(
-        f"Ledger: {ledger.fraction_spent():.0%} of {ledger.budget} is spent; a training with "
-        f"epsilon {ledger.remaining().epsilon:.3g} would still be admitted."
+        f"  {ledger.fraction_spent():.0%} of {ledger.budget} is spent on '{ledger.dataset}'.",
+        markup=False,
     )
-    console.print(f"Page with pictures: {page.resolve()}")
-    console.print(f"JSON:               {(output / 'summary.json').resolve()}", soft_wrap=True)
+    console.print()
+    for name, path in (
+        ("Report", page),
+        ("Black box", output / "black-box.html"),
+        ("Model", output / "visits.voile"),
+    ):
+        console.print(f"{name + ':':<11}{path.resolve()}", markup=False, soft_wrap=True)
 
 
-def _rand_rows() -> object:
-    try:
-        from statsmodels.datasets import randhie
-    except ImportError:
-        raise MissingExtra("statsmodels", "demo") from None
-    return randhie.load_pandas().data
+def _print_json(model: Any, quality: Any, why: Any, ledger: Any, page: Path) -> None:
+    from voile.cli.files import print_json
+    from voile.cli.train import tell_ledger
 
-
-def _picture(summary: Summary) -> Table:
-    table = Table(
-        title=f"A private summary of about {summary.rows:,.0f} people "
-        f"(+- {2 * summary.rows_standard_error:,.0f})",
-        title_justify="left",
+    print_json(
+        {
+            "report": str(page),
+            "receipt": model.receipt_.to_dict(),
+            "quality": quality.to_dict(),
+            "explanation": why.to_dict(),
+            "ledger": tell_ledger(ledger),
+        }
     )
-    table.add_column("column", no_wrap=True)
-    table.add_column("25, 50, 75 %", no_wrap=True)
-    table.add_column("distribution", no_wrap=True)
-    table.add_column("2 s.e.", justify="right", no_wrap=True)
-    for column in summary.columns:
-        meaning = MEANING.get(column.name, column.name)
-        if isinstance(column, NumberSummary):
-            digits = max(0, math.ceil(-math.log10((column.upper - column.lower) / 100)))
-            quartiles = "  ".join(f"{value:.{digits}f}" for value in column.quartiles)
-            error = statistics.median(column.standard_errors)
-            table.add_row(meaning, quartiles, _bars(list(column.counts)), f"{2 * error:,.0f}")
-        else:
-            words = "  ".join(
-                f"{level}: {count:,.0f}"
-                for level, count in zip(column.levels, column.counts, strict=True)
-                if count > 2 * column.standard_error
-            )
-            table.add_row(meaning, "", words, f"{2 * column.standard_error:,.0f}")
-    return table
 
 
-def _bars(values: list[float]) -> str:
-    """Heights as block characters; square roots, so that small bins remain visible."""
-    blocks = "▁▂▃▄▅▆▇█"
-    top = max(max(values), 1e-300)
-    return "".join(blocks[round((max(value, 0) / top) ** 0.5 * 7)] for value in values)
+def _has_screen() -> bool:
+    """Whether a browser would open where a person sees it."""
+    if not sys.stdout.isatty() or os.environ.get("CI"):
+        return False
+    unix = sys.platform not in ("win32", "darwin")
+    return not unix or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))

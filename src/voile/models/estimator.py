@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Protocol, Self, TypeGuard
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +20,11 @@ from voile.privacy.ledger import Ledger
 from voile.privacy.public_rows import encode_public
 from voile.privacy.receipt import Receipt
 from voile.privacy.vault import PrivateTable, protect
+from voile.rendering import write_report
 from voile.schema import Category, Number, Schema
+
+if TYPE_CHECKING:
+    from voile.models.evaluation.record import Evaluation
 
 _COLUMN_VECTOR = "A column-vector y was passed when a 1d array was expected: give y.ravel()."
 
@@ -237,6 +242,92 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         return explain_local(self.model_, X)
+
+    def score_private(
+        self,
+        X: object,
+        y: object,
+        *,
+        epsilon: float = 0.5,
+        delta: float = 1e-6,
+        ledger: Ledger | None = None,
+        groups: Sequence[str] = (),
+        confidence: float = 0.95,
+    ) -> Evaluation:
+        """How good the model is on private rows, with noise and intervals; costs budget.
+
+        Parameters
+        ----------
+        X : table of shape (rows, columns), or path of Parquet files
+            Rows that the model has not seen (`voile.hold_out`), or the figures flatter it.
+        y : array of shape (rows,), or the name of the target column
+        epsilon, delta : float
+            Price of the evaluation.
+        ledger : Ledger, optional
+            Where it is recorded; by default the estimator's own, or one in memory.
+        groups : sequence of str
+            Categories by whose levels accuracy and rates are told, too (classes only).
+        confidence : float
+            Of the intervals, which cover privacy noise and sampling together.
+
+        Returns
+        -------
+        Evaluation
+            Classification: AUROC (two classes), accuracy, balanced accuracy, calibration.
+            Regression: RMSE, MAE, bias. It prints and draws itself, and gives JSON.
+
+        Raises
+        ------
+        BudgetExceeded
+            If it does not fit the ledger; nothing was spent.
+        """
+        check_is_fitted(self)
+        check_two_dimensions(X)
+        from voile.models.evaluation.evaluate import evaluate
+
+        return evaluate(
+            self.model_,
+            type(self).__name__,
+            X,
+            y,
+            budget=Budget(epsilon, delta),
+            ledger=self.ledger if ledger is None else ledger,
+            groups=groups,
+            confidence=confidence,
+        )
+
+    def report(
+        self,
+        path: str | Path,
+        *,
+        title: str | None = None,
+        evaluation: Any = None,
+        ledger: Ledger | None = None,
+        rows: object = None,
+    ) -> Path:
+        """Write a report of the model: one HTML file that needs no network (costs nothing).
+
+        Parameters
+        ----------
+        path : str or path
+            Where to write it.
+        title : str, optional
+        evaluation : Evaluation, optional
+            How good the model is, as a record of `score_private`.
+        ledger : Ledger, optional
+            Of the data set: the report then tells everything that was ever done with it.
+        rows : table of shape (rows, columns), optional
+            Rows that the caller holds, to be explained. They stand in the file for all to read.
+
+        Returns
+        -------
+        path
+            Of the file: what the model is and shows, explanations of rows, its cost and limits.
+        """
+        check_is_fitted(self)
+        return write_report(
+            self, path, title=title, evaluation=evaluation, ledger=ledger, rows=rows
+        )
 
     def save(self, path: str | Path) -> Path:
         """Write the model as JSON; `voile.load` reads it back."""

@@ -26,6 +26,19 @@ MOST_ROWS, MOST_OPEN, MOST_CHANGES, MOST_MOVED = 20, 10, 8, 6
 
 def draw_page(explanation: PrototypeDecisions) -> str:
     """The whole page as HTML."""
+    count, body = len(explanation), draw_reading(explanation)
+    rows = f"{no_rows_text(explanation.receipt)} The rows on this page are those you gave."
+    body.append(paragraph(rows, note=True))
+    if count > MOST_ROWS:
+        text = f"The first {MOST_ROWS} of {count} rows; to_frame() has all."
+        body.append(paragraph(text, note=True))
+    for row in range(min(count, MOST_ROWS)):
+        body += draw_row(explanation, row)
+    return compose_page("Why these answers", body, explanation.receipt, cost=explanation.cost)
+
+
+def draw_reading(explanation: PrototypeDecisions) -> list[str]:
+    """How to read the rows, as HTML."""
     count = len(explanation)
     lead = (
         f"Why {'one row got its' if count == 1 else f'{count} rows got their'} class: it is the "
@@ -38,21 +51,13 @@ def draw_page(explanation: PrototypeDecisions) -> str:
         "errors of the privacy noise of the two prototypes, to first order; the noise of a learned "
         "distance is not known."
     )
-    body = [paragraph(lead), paragraph(sure, note=True)]
-    rows = f"{no_rows_text(explanation.receipt)} The rows on this page are those you gave."
-    body.append(paragraph(rows, note=True))
-    if count > MOST_ROWS:
-        body.append(
-            paragraph(f"The first {MOST_ROWS} of {count} rows; to_frame() has all.", note=True)
-        )
-    for row in range(min(count, MOST_ROWS)):
-        body += _row(explanation, row)
-    return compose_page("Why these answers", body, explanation.receipt, cost=explanation.cost)
+    return [paragraph(lead), paragraph(sure, note=True)]
 
 
-def _row(explanation: PrototypeDecisions, row: int) -> list[str]:
+def draw_row(explanation: PrototypeDecisions, row: int, *, level: int = 2) -> list[str]:
+    """Why one row got its class, under a heading of this level, as HTML."""
     one, title = explanation.decisions[row], decision_title(explanation, row)
-    parts = [heading(title), paragraph(decision_text(explanation, row))]
+    parts = [heading(title, level=level), paragraph(decision_text(explanation, row))]
     if doubt := doubt_text(one):
         parts.append(paragraph(doubt))
     if explanation.image_shape is not None:
@@ -67,7 +72,8 @@ def _row(explanation: PrototypeDecisions, row: int) -> list[str]:
         table = _numbers(explanation, row)
         many = len(explanation.columns) > MOST_OPEN
         parts.append(fold("All columns", table) if many else table)
-    return [*parts, heading("What would have to change", level=3), *_changes(explanation, one)]
+    below = heading("What would have to change", level=level + 1)
+    return [*parts, below, *_changes(explanation, one)]
 
 
 def _numbers(explanation: PrototypeDecisions, row: int) -> str:

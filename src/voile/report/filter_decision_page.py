@@ -25,6 +25,19 @@ MOST_ROWS, MOST_CLASSES, MOST_MAPS = 20, 12, 10
 
 def draw_page(explanation: FilterDecisions) -> str:
     """The whole page as HTML."""
+    count, body = len(explanation), draw_reading(explanation)
+    rows = f"{no_rows_text(explanation.receipt)} The rows on this page are those you gave."
+    body.append(paragraph(rows, note=True))
+    if count > MOST_ROWS:
+        text = f"The first {MOST_ROWS} of {count} rows; to_frame() has all."
+        body.append(paragraph(text, note=True))
+    for row in range(min(count, MOST_ROWS)):
+        body += draw_row(explanation, row)
+    return compose_page("Why these answers", body, explanation.receipt, cost=explanation.cost)
+
+
+def draw_reading(explanation: FilterDecisions) -> list[str]:
+    """How to read the rows, as HTML."""
     count = len(explanation)
     lead = (
         f"Why {'one row got its' if count == 1 else f'{count} rows got their'} class: it is the "
@@ -38,17 +51,10 @@ def draw_page(explanation: FilterDecisions) -> str:
         "held fixed: rather too much than too little, as training corrects noise where answers "
         "depend on it. The noise of the base is not known."
     )
-    body = [paragraph(lead), paragraph(noise, note=True)]
+    notes = [paragraph(lead), paragraph(noise, note=True)]
     if explanation.image_shape is not None:
-        body.append(paragraph(_picture_note(), note=True))
-    rows = f"{no_rows_text(explanation.receipt)} The rows on this page are those you gave."
-    body.append(paragraph(rows, note=True))
-    if count > MOST_ROWS:
-        text = f"The first {MOST_ROWS} of {count} rows; to_frame() has all."
-        body.append(paragraph(text, note=True))
-    for row in range(min(count, MOST_ROWS)):
-        body += _row(explanation, row)
-    return compose_page("Why these answers", body, explanation.receipt, cost=explanation.cost)
+        notes.append(paragraph(_picture_note(), note=True))
+    return notes
 
 
 def _picture_note() -> str:
@@ -59,7 +65,8 @@ def _picture_note() -> str:
     )
 
 
-def _row(explanation: FilterDecisions, row: int) -> list[str]:
+def draw_row(explanation: FilterDecisions, row: int, *, level: int = 2) -> list[str]:
+    """Why one row got its class, under a heading of this level, as HTML."""
     one, title = explanation.decisions[row], decision_title(explanation, row)
     told = (
         decision_text(explanation, row),
@@ -67,7 +74,7 @@ def _row(explanation: FilterDecisions, row: int) -> list[str]:
         maps_text(explanation, row, one.predicted),
         filled_text(explanation, row),
     )
-    parts = [heading(title), *(paragraph(text) for text in told if text)]
+    parts = [heading(title, level=level), *(paragraph(text) for text in told if text)]
     if explanation.image_shape is not None:
         parts.append(place_cards(place_row(explanation, row)))
         if explanation.maps > 1:

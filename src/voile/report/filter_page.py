@@ -17,6 +17,7 @@ from voile.report.filter_bars import MOST_BARS, draw_contrast
 from voile.report.filter_pictures import is_coloured, place_all, place_class, place_summary
 from voile.report.page import compose_page, fold, heading, paragraph, place_figure, place_table
 from voile.report.pictures import place_cards
+from voile.report.section import Section, place_plainly
 
 MOST_CLASSES, MOST_PICTURES, MOST_CELLS = 40, 600, 40_000
 """Classes with a card, filters drawn at the end, numbers in a table: more would be slow."""
@@ -24,12 +25,17 @@ MOST_CLASSES, MOST_PICTURES, MOST_CELLS = 40, 600, 40_000
 
 def draw_page(bank: FilterBank) -> str:
     """The whole page as HTML."""
-    body = _lead(bank)
-    body += _pictures(bank) if bank.image_shape else _bars(bank)
+    body = [*draw_lead(bank), *place_plainly(draw_sections(bank))]
     return compose_page("What each class looks for", body, bank.receipt, cost=bank.cost)
 
 
-def _lead(bank: FilterBank) -> list[str]:
+def draw_sections(bank: FilterBank) -> list[Section]:
+    """The classes, and the filters of each."""
+    return _pictures(bank) if bank.image_shape else [_bars(bank)]
+
+
+def draw_lead(bank: FilterBank) -> list[str]:
+    """What the model is, in a few sentences, as HTML."""
     text = (
         f"A model of {size_text(bank)} (locally linear maps). A filter multiplies every input by a "
         f"weight and adds up. The score of a class is a blend of what its filters say, in which "
@@ -47,7 +53,7 @@ def _lead(bank: FilterBank) -> list[str]:
 # -- pictures -----------------------------------------------------------------------------------
 
 
-def _pictures(bank: FilterBank) -> list[str]:
+def _pictures(bank: FilterBank) -> list[Section]:
     shape = bank.image_shape
     assert shape is not None
     shown = range(min(len(bank.outputs), MOST_CLASSES))
@@ -66,16 +72,15 @@ def _pictures(bank: FilterBank) -> list[str]:
         "Looks for: the average picture with what the filter responds to added to it, if inputs "
         "vary as pictures in general do. It is made of released values alone."
     )
-    parts = [
-        heading("The classes"),
+    classes = (
         paragraph(looks, note=True),
         paragraph(note, note=True),
         place_cards(place_class(bank, k) for k in shown),
-    ]
+    )
+    sections = [Section("The classes", "classes", classes)]
     if bank.maps == 1:
-        return parts
-    parts += [
-        heading("Single filters"),
+        return sections
+    parts = [
         paragraph(
             f"Up to {MOST_SUMMARY} filters of each class that count most and differ from each "
             f"other, less the mean of all classes, with their share. {ranking_text(bank)}",
@@ -89,13 +94,13 @@ def _pictures(bank: FilterBank) -> list[str]:
             "all classes" if len(drawn) == len(bank.outputs) else f"{len(drawn)} classes"
         )
         parts.append(fold(title, place_cards(place_all(bank, k) for k in drawn)))
-    return parts
+    return [*sections, Section("Single filters", "filters", tuple(parts))]
 
 
 # -- tables -------------------------------------------------------------------------------------
 
 
-def _bars(bank: FilterBank) -> list[str]:
+def _bars(bank: FilterBank) -> Section:
     shown = range(min(len(bank.outputs), MOST_CLASSES))
     note = (
         "A bar is the weight of a feature in the blended filters of the class, less the mean of "
@@ -104,7 +109,7 @@ def _bars(bank: FilterBank) -> list[str]:
     )
     if len(bank.features) > MOST_BARS:
         note += f" Shown: the {MOST_BARS} strongest of {len(bank.features)} features."
-    parts = [heading("The classes"), paragraph(note, note=True)]
+    parts = [paragraph(note, note=True)]
     if ranking := ranking_text(bank):
         parts.append(paragraph(ranking, note=True))
     for k in shown:
@@ -117,7 +122,7 @@ def _bars(bank: FilterBank) -> list[str]:
             place_figure(draw_contrast(bank, k), f"class-{k}", words),
             fold(f"Filters of '{name}'", _numbers(bank, k)),
         ]
-    return parts
+    return Section("The classes", "classes", tuple(parts))
 
 
 def _numbers(bank: FilterBank, k: int) -> str:

@@ -11,22 +11,20 @@ from voile.explain.wording import noisy, short, spread
 from voile.models.ebm.history import Edit
 from voile.report.importance import MOST_TERMS, draw_importance
 from voile.report.page import compose_page, fold, heading, paragraph, place_figure, place_table
+from voile.report.section import Section, place_plainly
 from voile.report.shapes import MOST_BANDS, draw_shape, uses_ranks
 
 
 def draw_page(explanation: GlobalExplanation) -> str:
     """The whole page as HTML."""
-    body = [*_lead(explanation), heading("What matters"), *_importance(explanation)]
-    body.append(heading("Each term"))
-    body.append(paragraph(_how_to_read(explanation), note=True))
-    for i, term in enumerate(explanation.ranked):
-        body += _term(explanation, term, i)
+    body = [*draw_lead(explanation), *place_plainly(draw_sections(explanation))]
     if explanation.edits:
-        body += [heading("What people changed"), _history(explanation.edits)]
+        body += [heading("What people changed"), draw_history(explanation.edits)]
     return compose_page("What the model does", body, explanation.receipt, cost=explanation.cost)
 
 
-def _lead(explanation: GlobalExplanation) -> list[str]:
+def draw_lead(explanation: GlobalExplanation) -> list[str]:
+    """What the model is, in a few sentences, as HTML."""
     count = len(explanation.terms)
     text = (
         f"A model of {count} {'term' if count == 1 else 'terms'}. Its score is the "
@@ -36,12 +34,26 @@ def _lead(explanation: GlobalExplanation) -> list[str]:
     return [paragraph(text)]
 
 
+def draw_sections(explanation: GlobalExplanation, *, linked: bool = False) -> list[Section]:
+    """What matters, and the shape of each term; ``linked``, with an anchor at every shape."""
+    terms = [paragraph(_how_to_read(explanation), note=True)]
+    anchors = []
+    for i, term in enumerate(explanation.ranked):
+        anchor = f"shape-{i}" if linked else ""
+        anchors.append((anchor, term.name))
+        terms += _term(explanation, term, i, anchor)
+    return [
+        Section("What matters", "importance-of-terms", tuple(_importance(explanation))),
+        Section("Each term", "terms", tuple(terms), tuple(anchors)),
+    ]
+
+
 def _importance(explanation: GlobalExplanation) -> list[str]:
     ranked = explanation.ranked
     words = ", ".join(f"{term.name} {short(float(term.importance.sum()))}" for term in ranked[:10])
     note = (
         "A bar is the mean absolute score of a term over the (private) distribution of its column. "
-        "The black mark is what the privacy noise alone would give a term that does nothing."
+        "The upright mark is what the privacy noise alone would give a term that does nothing."
     )
     if len(ranked) > MOST_TERMS:
         note += f" The {len(ranked) - MOST_TERMS} least important terms are left out."
@@ -62,9 +74,11 @@ def _how_to_read(explanation: GlobalExplanation) -> str:
     )
 
 
-def _term(explanation: GlobalExplanation, term: ExplainedTerm, position: int) -> list[str]:
+def _term(
+    explanation: GlobalExplanation, term: ExplainedTerm, position: int, anchor: str
+) -> list[str]:
     figure = draw_shape(term, explanation.outputs, explanation.units)
-    parts = [heading(term.name, level=3)]
+    parts = [heading(term.name, level=3, anchor=anchor)]
     if term.kind == "number" and uses_ranks(term):
         parts.append(
             paragraph("Every bin is drawn equally wide: their true widths differ a lot.", note=True)
@@ -101,7 +115,8 @@ def _numbers(term: ExplainedTerm, outputs: tuple[str, ...]) -> str:
     return place_table(head, rows, numbers=len(head) - 1)
 
 
-def _history(edits: tuple[Edit, ...]) -> str:
+def draw_history(edits: tuple[Edit, ...]) -> str:
+    """A table of what people changed: who, when, what and why."""
     rows = [
         [
             edit.who,

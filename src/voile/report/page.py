@@ -10,38 +10,27 @@ from plotly.offline import get_plotlyjs
 
 from voile.privacy.receipt import Receipt
 from voile.report.budget_bar import budget_bar, budget_key
+from voile.report.theme import page_style, theme_script, themed
 
-_STYLE = """
-  body { font: 16px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 70rem;
-         padding: 0 1rem; color: #222; background: #fff; overflow-wrap: anywhere }
-  h2 { margin: 2.2rem 0 .4rem } h3 { margin: 1.8rem 0 .2rem }
-  figure { margin: .4rem 0 0; overflow-x: auto }
-  pre { background: #f4f4f2; padding: 1rem; overflow-x: auto; font-size: .85rem;
-        overflow-wrap: normal }
-  .note { color: #555; font-size: .9rem; margin: .2rem 0 .6rem }
-  .wide { overflow-x: auto }
-  table { border-collapse: collapse; font-size: .85rem; overflow-wrap: normal }
-  th, td { text-align: left; padding: .2rem .7rem .2rem 0; border-bottom: 1px solid #ddd;
-           vertical-align: top }
-  td.number, th.number { text-align: right; white-space: nowrap }
-  summary { cursor: pointer; color: #555; font-size: .9rem }
-  .key { list-style: none; padding: 0; margin: 0; font-size: .9rem }
-  .key li { display: inline-block; margin-right: 1.2rem }
-  .key span { display: inline-block; width: .8em; height: .8em; margin-right: .4em }
-  .cards { display: flex; flex-wrap: wrap; gap: 1.2rem 1.6rem; margin: .8rem 0 }
-  .card { max-width: 100% } .card b { display: block; overflow-wrap: anywhere }
-  .card .note { margin: .1rem 0; max-width: 16rem }
-  .pictures { display: flex; flex-wrap: wrap; gap: .5rem }
-  .picture { font-size: .8rem; color: #555; max-width: 7.6rem }
-  .picture img { display: block; width: 7.6rem; image-rendering: pixelated;
-                 border: 1px solid #ccc; box-sizing: border-box }
-"""
-
-_PAGE = """<!doctype html>
+_DOCUMENT = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
 <title>{title}</title>
-<style>{style}</style><script>{script}</script></head><body><main>
+<style>{style}</style><script>{plotly}</script><script>{theme}</script></head><body>
+{before}<header class="scheme">
+<button type="button" id="scheme">Colours: automatic</button></header>
+{inside}
+</body></html>
+"""
+
+_POLICY = (
+    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
+    "img-src data: blob:; form-action 'none'; base-uri 'none'"
+)
+"""The browser itself keeps the page from asking for anything, or sending anything, anywhere."""
+
+_INSIDE = """<main>
 <h1>{title}</h1>
 {body}
 <h2>What it cost</h2>
@@ -49,8 +38,7 @@ _PAGE = """<!doctype html>
 <h2>What this does not protect</h2>
 <p>The guarantee hides whether any one {unit} was in the table. It does not hide facts about the
 group as a whole, the names and kinds of columns, or anything said in the schema.</p>
-</main></body></html>
-"""
+</main>"""
 
 
 def compose_page(title: str, body: Iterable[str], receipt: Receipt, *, cost: str = "") -> str:
@@ -67,13 +55,37 @@ def compose_page(title: str, body: Iterable[str], receipt: Receipt, *, cost: str
     cost : str
         A sentence on what this page itself cost, plain text.
     """
-    return _PAGE.format(
+    inside = _INSIDE.format(
         title=html.escape(title),
-        style=_STYLE,
-        script=get_plotlyjs(),
         body="\n".join(body),
-        cost=_tell_cost(receipt, cost),
+        cost="\n".join(place_cost(receipt, cost)),
         unit=html.escape(receipt.unit),
+    )
+    return compose_document(title, inside)
+
+
+def compose_document(title: str, inside: str, *, before: str = "", style: str = "") -> str:
+    """Put the parts of any page into one HTML document, which needs nothing but itself.
+
+    Parameters
+    ----------
+    title : str
+        Plain text.
+    inside : str
+        HTML: the page from its first heading on.
+    before : str
+        HTML that comes first of all: a link to skip what is repeated.
+    style : str
+        CSS beside that of all pages.
+    """
+    return _DOCUMENT.format(
+        policy=_POLICY,
+        title=html.escape(title),
+        style=page_style() + style,
+        plotly=get_plotlyjs(),
+        theme=theme_script(),
+        before=before,
+        inside=inside,
     )
 
 
@@ -111,14 +123,17 @@ def place_table(head: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: 
     first = len(head) - numbers
 
     def line(cells: Sequence[str], tag: str) -> str:
+        scope = " scope=col" if tag == "th" else ""
         return "".join(
-            f"<{tag}{' class=number' if i >= first else ''}>{html.escape(cell)}</{tag}>"
+            f"<{tag}{scope}{' class=number' if i >= first else ''}>{html.escape(cell)}</{tag}>"
             for i, cell in enumerate(cells)
         )
 
     body = "\n".join(f"<tr>{line(row, 'td')}</tr>" for row in rows)
+    about = html.escape(f"Table: {', '.join(head[:6])}")
     return (
-        f'<div class="wide"><table><thead><tr>{line(head, "th")}</tr></thead>\n'
+        f'<div class="wide" tabindex="0" role="group" aria-label="{about}">'
+        f"<table><thead><tr>{line(head, 'th')}</tr></thead>\n"
         f"<tbody>{body}</tbody></table></div>"
     )
 
@@ -133,23 +148,51 @@ def paragraph(text: str, *, note: bool = False) -> str:
     return f"<p{' class=note' if note else ''}>{html.escape(text)}</p>"
 
 
-def heading(text: str, *, level: int = 2) -> str:
-    """Plain text as a heading."""
-    return f"<h{level}>{html.escape(text)}</h{level}>"
+def heading(text: str, *, level: int = 2, anchor: str = "") -> str:
+    """Plain text as a heading; with an anchor, a link can find it."""
+    found = f' id="{anchor}"' if anchor else ""
+    return f"<h{level}{found}>{html.escape(text)}</h{level}>"
 
 
-def _tell_cost(receipt: Receipt, cost: str) -> str:
+def place_cost(receipt: Receipt, cost: str = "") -> list[str]:
+    """The promise, the budget by purpose, and the receipt, as HTML.
+
+    Parameters
+    ----------
+    receipt : Receipt
+    cost : str
+        A sentence on what the page itself cost, plain text.
+    """
     parts = [paragraph(f"{receipt.promise[0].upper()}{receipt.promise[1:]}.")]
     if cost:
         parts.append(paragraph(f"This page {cost}."))
+    return [*parts, *place_budget(receipt), place_text(str(receipt), "The receipt")]
+
+
+def place_budget(receipt: Receipt) -> list[str]:
+    """The budget bar with its key, as HTML; nothing if no part has a share."""
     key = budget_key(receipt)
-    if key:
-        words = ", ".join(f"{text}" for _, text in key)
-        parts.append(place_figure(budget_bar(receipt), "budget", f"Shares of the budget: {words}"))
-        items = "".join(
-            f'<li><span style="background:{colour}"></span>{html.escape(text)}</li>'
-            for colour, text in key
-        )
-        parts.append(f'<ul class="key">{items}</ul>')
-    parts.append(f"<pre>{html.escape(str(receipt))}</pre>")
-    return "\n".join(parts)
+    if not key:
+        return []
+    words = ", ".join(f"{text}" for _, text in key)
+    return [
+        place_figure(budget_bar(receipt), "budget", f"Shares of the budget: {words}"),
+        place_key(key),
+    ]
+
+
+def place_key(key: Iterable[tuple[str, str]]) -> str:
+    """Colours and what they stand for (plain text), as HTML."""
+    items = "".join(
+        f'<li><span style="background:{themed(colour)}"></span>{html.escape(text)}</li>'
+        for colour, text in key
+    )
+    return f'<ul class="key">{items}</ul>'
+
+
+def place_text(text: str, name: str) -> str:
+    """Plain text as it stands, line by line; ``name`` tells what it is to who does not see it."""
+    # What scrolls must be within reach of the keyboard.
+    return (
+        f'<pre tabindex="0" role="group" aria-label="{html.escape(name)}">{html.escape(text)}</pre>'
+    )

@@ -12,6 +12,26 @@ DASHES = ("solid", "dash", "dot", "dashdot")
 PATTERNS = ("", "/", ".", "x")
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x", "star")
 
+IN_THE_DARK = {
+    "#0072b2": "#4aa3df",
+    "#d55e00": "#ff8a4c",
+    "#009e73": "#2dbd93",
+    "#cc79a7": "#e5a3c8",
+    "#56b4e9": "#a3dcff",
+    "#e69f00": "#ffc95c",
+    "#4d4d4d": "#b4bbc5",
+    "#9aa5b1": "#6b7684",
+    "#222": "#e8eaed",
+    "#000": "#e8eaed",
+    "#666": "#b4bbc5",
+    "#999": "#7d8794",
+    "#bbb": "#59616c",
+    "white": "#14171c",
+    "#f4f4f2": "#20252d",
+    "#e8e8e8": "#2b313a",
+}
+"""What stands in for each colour of a figure on a dark page, in small letters."""
+
 INK, ROWS, WAS, RAISE, LOWER = "#0072B2", "#9AA5B1", "#4D4D4D", "#D55E00", "#0072B2"
 """One series, counts of rows, scores before an edit, what raises a score, what lowers it."""
 

@@ -19,6 +19,7 @@ from voile.report.page import compose_page, fold, heading, paragraph, place_figu
 from voile.report.pictures import Picture, paint_grey, paint_sizes, place_card, place_cards
 from voile.report.prototype_profiles import choose_features, draw_profiles
 from voile.report.relevance import MOST_COLUMNS, draw_pairs, draw_relevance, has_pairs
+from voile.report.section import Section, place_plainly
 
 MOST_CARDS = 60
 MOST_CELLS = 40_000
@@ -29,13 +30,21 @@ KINDS = {"lvq1": "LVQ1", "glvq": "GLVQ", "gmlvq": "GMLVQ"}
 
 def draw_page(explanation: PrototypeExplanation) -> str:
     """The whole page as HTML."""
-    body = [*_lead(explanation), heading("The typical points")]
-    body += _pictures(explanation) if explanation.image_shape else _profiles(explanation)
-    body += [heading("What the distance looks at"), *_relevance(explanation)]
+    body = [*draw_lead(explanation), *place_plainly(draw_sections(explanation))]
     return compose_page("What is typical", body, explanation.receipt, cost=explanation.cost)
 
 
-def _lead(explanation: PrototypeExplanation) -> list[str]:
+def draw_sections(explanation: PrototypeExplanation) -> list[Section]:
+    """The typical points, and what the distance looks at."""
+    points = _pictures(explanation) if explanation.image_shape else _profiles(explanation)
+    return [
+        Section("The typical points", "points", tuple(points)),
+        Section("What the distance looks at", "distance", tuple(_relevance(explanation))),
+    ]
+
+
+def draw_lead(explanation: PrototypeExplanation) -> list[str]:
+    """What the model is, in a few sentences, as HTML."""
     count, classes = len(explanation.labels), len(explanation.outputs)
     kind = KINDS.get(explanation.model_kind, explanation.model_kind)
     text = (
@@ -57,8 +66,8 @@ def _profiles(explanation: PrototypeExplanation) -> list[str]:
     drawn, every = len(choose_features(explanation)), len(explanation.features)
     note = (
         "Each line runs from a feature's lower to its upper bound, which is also how the model "
-        "measures. A dot is a prototype, its whisker two standard errors of the privacy noise, a "
-        "black stroke the private mean of its class. Levels of a category are shares of rows."
+        "measures. A dot is a prototype, its whisker two standard errors of the privacy noise, an "
+        "upright stroke the private mean of its class. Levels of a category are shares of rows."
     )
     if drawn < every:
         note += f" Shown: {drawn} of {every} features, the most relevant; the table has all."

@@ -13,6 +13,9 @@ from voile.report.plot_text import plot_labels, plot_text
 MOST_COLUMNS, MOST_WRITTEN = 40, 10
 """Columns with a bar; features up to which the map has numbers in it."""
 
+PALE_LOWER, PALE_RAISE, WRITTEN = "#6fb6e3", "#f0a06a", "#111"
+"""Colours of a map with numbers in it, which dark letters can be read on."""
+
 
 def draw_relevance(explanation: PrototypeExplanation) -> go.Figure:
     """Draw a bar per column (the first `MOST_COLUMNS`): its part of the distance."""
@@ -93,6 +96,8 @@ def draw_pairs(explanation: PrototypeExplanation) -> go.Figure:
                 for i, row in enumerate(explanation.pairs.tolist())
             ],
             texttemplate="%{text}",
+            textfont={"color": WRITTEN},
+            colorscale=[[0, PALE_LOWER], [0.5, "#ffffff"], [1, PALE_RAISE]],
             showscale=False,
         )
     line = 48 if written else 20

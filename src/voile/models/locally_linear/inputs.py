@@ -202,8 +202,11 @@ class Inputs:
     def spread(self, columns: Mapping[str, Any], rows: int) -> Spread:
         """Take public rows apart, so that each feature's part in a score can be told."""
         features = self.read(columns, rows)
-        found = self.transform(features)
-        first = np.ones(rows)
+        return self.spread_transformed(features, self.transform(features))
+
+    def spread_transformed(self, features: Floats, found: Floats) -> Spread:
+        """The same of rows that were read and transformed."""
+        first = np.ones(len(features))
         if self.normalise:
             norms = np.linalg.norm(found, axis=1)
             first = np.where(norms > 1e-9, 1.0 / np.maximum(norms, 1e-9), 0.0)

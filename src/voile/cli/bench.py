@@ -1,0 +1,118 @@
+"""The bench verb: list the benchmarks of the source checkout, and run one."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from voile.errors import SettingError
+
+VARIABLE = "VOILE_BENCHMARKS"
+"""Environment variable that names the folder of benchmarks."""
+
+
+def run_bench(name: str | None, arguments: Sequence[str], *, as_json: bool) -> int:
+    """List the benchmarks, or run one and return its exit code.
+
+    Parameters
+    ----------
+    name : str or None
+        A benchmark, without ".py"; None lists them.
+    arguments : sequence of str
+        Passed on to the benchmark.
+    as_json : bool
+        Print the list as JSON. What a benchmark prints is its own, and is passed on as it is.
+
+    Raises
+    ------
+    SettingError
+        If there are no benchmarks here, or not this one.
+    """
+    folder = benchmark_folder()
+    if name is None:
+        _print_list(folder, as_json=as_json)
+        return 0
+    path = folder / f"{name}.py"
+    # A name with separators would reach files elsewhere.
+    if Path(name).name != name or not path.is_file():
+        known = benchmarks(folder)
+        near = difflib.get_close_matches(name, known, n=1)
+        guess = f" Did you mean {near[0]!r}?" if near else ""
+        raise SettingError(f"There is no benchmark {name!r}.{guess} There are: {', '.join(known)}.")
+    done = subprocess.run([sys.executable, str(path), *arguments], check=False)
+    return done.returncode
+
+
+def benchmark_folder() -> Path:
+    """Return the folder of benchmarks: VOILE_BENCHMARKS, or that of the checkout Voile runs from.
+
+    Raises
+    ------
+    SettingError
+        If there is none.
+    """
+    given = os.environ.get(VARIABLE)
+    if given:
+        folder = Path(given)
+        if not folder.is_dir():
+            raise SettingError(
+                f"There is no folder {given!r}, which {VARIABLE} names: correct it, or leave it "
+                f"out in a checkout of the repository."
+            )
+        return folder
+    root = Path(__file__).resolve().parents[3]
+    # An installed package has another folder above it, whose "benchmarks" would not be ours.
+    if (root / "pyproject.toml").is_file() and (root / "benchmarks").is_dir():
+        return root / "benchmarks"
+    raise SettingError(
+        "Benchmarks come with the source, not with the installed package: clone the repository "
+        f"and run voile bench there, or set {VARIABLE} to its folder benchmarks."
+    )
+
+
+def benchmarks(folder: Path) -> dict[str, str]:
+    """Return the benchmarks of a folder, each with the first line of its docstring.
+
+    Files are read, not imported. A name with an underscore is a part of a benchmark, such as
+    ebm_data, and is not listed, unless it has parts of its own, as locally_linear has.
+    """
+    stems = sorted(path.stem for path in folder.glob("*.py"))
+    whole = [
+        stem
+        for stem in stems
+        if "_" not in stem or any(other.startswith(f"{stem}_") for other in stems)
+    ]
+    return {stem: _first_line(folder / f"{stem}.py") for stem in whole}
+
+
+def _first_line(path: Path) -> str:
+    try:
+        said = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, SyntaxError):
+        return "(cannot be read)"
+    return (said or "").split("\n")[0]
+
+
+def _print_list(folder: Path, *, as_json: bool) -> None:
+    found = benchmarks(folder)
+    if as_json:
+        print(json.dumps([{"name": name, "about": about} for name, about in found.items()]))
+        return
+    table = Table(title=f"Benchmarks in {folder}", title_justify="left")
+    table.add_column("name", no_wrap=True)
+    table.add_column("what it measures")
+    for name, about in found.items():
+        table.add_row(name, Text(about))
+    console = Console()
+    console.print(table)
+    console.print("Run one with voile bench NAME; what follows the name is passed on to it.")

@@ -1,0 +1,227 @@
+"""The edit verb: a person changes a saved model's curves, says why, and nothing is spent.
+
+A script is YAML (or JSON): a list of edits, each with ``do`` and what it needs::
+
+    - {do: monotone, term: age, direction: increasing, why: risk rises with age}
+    - {do: set, term: ward, value: 0, levels: [C], why: closed since May}
+    - {do: set, term: age, value: 0.1, between: [90, 120]}
+    - {do: smooth, term: dose, strength: 10}
+    - {do: drop, term: postcode, why: not to be used}
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from voile.cli.options import AsJson
+from voile.errors import ModelError, SchemaError, SettingError
+
+if TYPE_CHECKING:
+    from voile.models.ebm.edit import Editor
+
+_KEYS: dict[str, tuple[str, ...]] = {
+    "set": ("value", "between", "levels", "missing", "output"),
+    "interpolate": ("between", "output"),
+    "smooth": ("strength", "between", "output"),
+    "monotone": ("direction", "between", "output"),
+    "convex": ("shape", "output"),
+    "drop": (),
+    "scale": ("factor", "output"),
+}
+"""What each edit of a script may say, beside do, term and why."""
+
+
+def edit(
+    model: Annotated[Path, typer.Argument(help="File of an additive model (ebm).")],
+    script: Annotated[
+        Path | None, typer.Option(help="Edits as YAML or JSON, made in their order.")
+    ] = None,
+    monotone: Annotated[
+        str | None, typer.Option(help="Column whose curve shall only rise (or --falling).")
+    ] = None,
+    falling: Annotated[bool, typer.Option("--falling", help="With --monotone: only fall.")] = False,
+    smooth: Annotated[str | None, typer.Option(help="Column whose curve to smooth.")] = None,
+    strength: Annotated[float, typer.Option(help="Of --smooth: 1 a little, 1000 a lot.")] = 10.0,
+    set_: Annotated[
+        str | None, typer.Option("--set", help="Column whose score to give, with --value.")
+    ] = None,
+    value: Annotated[float | None, typer.Option(help="The score of --set.")] = None,
+    between: Annotated[
+        tuple[float, float] | None, typer.Option(help="Only from the first up to the second.")
+    ] = None,
+    level: Annotated[
+        list[str] | None, typer.Option(help="With --set: this level (may be repeated).")
+    ] = None,
+    missing: Annotated[bool, typer.Option("--missing", help="With --set: missing values.")] = False,
+    drop: Annotated[str | None, typer.Option(help="Column to take out of the model.")] = None,
+    undo: Annotated[bool, typer.Option("--undo", help="Take the last edit back.")] = False,
+    revert: Annotated[bool, typer.Option("--revert", help="Back to the model as trained.")] = False,
+    why: Annotated[str, typer.Option(help="The reason, kept in the history.")] = "",
+    who: Annotated[str | None, typer.Option(help="The author; by default you.")] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="The edited model; by default it replaces the old."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Change curves of an additive model, or list what was changed; free of cost.
+
+    Without an edit the history is printed. The model as trained is kept inside the file: every
+    edit can be taken back.
+
+    Examples:
+        voile edit patients.voile --monotone age --why "risk rises with age" -o edited.voile
+
+        voile edit patients.voile --set ward --level C --value 0 --why "closed since May"
+
+        voile edit patients.voile --script edits.yaml --who "Dr. Weber"
+    """
+    from voile.cli.files import check_writable, print_json
+    from voile.cli.predict import load_model
+
+    place = check_writable(output or model) if output is not None else model
+    estimator = load_model(model)
+    if not hasattr(estimator, "edit"):
+        raise ModelError(
+            f"A {type(estimator).__name__} has no curves to edit: additive models (ebm) have."
+        )
+    editor: Editor = estimator.edit(who)
+    before = editor.model
+    if revert:
+        editor.revert()
+    if undo:
+        editor.undo()
+    if script is not None:
+        for number, one in enumerate(_read_script(script), 1):
+            _apply(editor, one, f"edit {number} of {str(script)!r}")
+    for one in _from_options(
+        monotone, smooth, set_, drop, falling, strength, value, between, level, missing
+    ):
+        _apply(editor, {**one, "why": why}, f"--{one['do']}")
+    changed = editor.model is not before
+    if changed:
+        check_writable(place)
+        estimator.with_model(editor).save(place)
+    history = editor.history
+    if as_json:
+        print_json({"model": str(place), "changed": changed, "edits": [_plain(e) for e in history]})
+        return
+    for number, made in enumerate(history, 1):
+        told = ", ".join(f"{key} {value}" for key, value in made.settings.items())
+        reason = f" ({made.why})" if made.why else ""
+        print(f"{number}. {made.when} {made.who}: {made.what} {made.term} {told}{reason}")
+    if not history:
+        print("The model is as it was trained.")
+    if changed:
+        print(f"Model: {place}")
+
+
+def _from_options(
+    monotone: str | None,
+    smooth: str | None,
+    set_: str | None,
+    drop: str | None,
+    falling: bool,
+    strength: float,
+    value: float | None,
+    between: tuple[float, float] | None,
+    level: list[str] | None,
+    missing: bool,
+) -> list[dict[str, Any]]:
+    """The edits that options ask for, as a script would say them."""
+    if sum(one is not None for one in (monotone, smooth, set_)) > 1 and between is not None:
+        raise SettingError("--between is for one edit: give them one after the other.")
+    reach = {} if between is None else {"between": list(between)}
+    edits: list[dict[str, Any]] = []
+    if monotone is not None:
+        way = "decreasing" if falling else "increasing"
+        edits.append({"do": "monotone", "term": monotone, "direction": way, **reach})
+    if smooth is not None:
+        edits.append({"do": "smooth", "term": smooth, "strength": strength, **reach})
+    if set_ is not None:
+        if value is None:
+            raise SettingError("--set needs a --value: the score to give.")
+        where: dict[str, Any] = {**reach}
+        if level:
+            where["levels"] = level
+        if missing:
+            where["missing"] = True
+        edits.append({"do": "set", "term": set_, "value": value, **where})
+    elif value is not None or level or missing:
+        raise SettingError("--value, --level and --missing are for --set COLUMN: name the column.")
+    if drop is not None:
+        edits.append({"do": "drop", "term": drop})
+    return edits
+
+
+def _read_script(path: Path) -> list[Any]:
+    from voile.schema.files import Format, read_text
+
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingError(
+            f"The script {str(path)!r} cannot be read ({error}): check the path."
+        ) from None
+    form = Format.JSON if path.suffix.lower() == ".json" else Format.YAML
+    try:
+        data = read_text(text, form)
+    except SchemaError as error:
+        raise SettingError(f"In {str(path)!r}: {error}".replace("The schema", "It")) from None
+    if not isinstance(data, list):
+        raise SettingError(f"The script {str(path)!r} must be a list of edits: '- {{do: ...}}'.")
+    return data
+
+
+def _apply(editor: Editor, one: Any, where: str) -> None:
+    """Make one edit; what it does not know it refuses."""
+    if not isinstance(one, dict) or one.get("do") not in _KEYS:
+        raise SettingError(
+            f"In {where}, 'do' must be one of {', '.join(_KEYS)}. Got "
+            f"{one.get('do') if isinstance(one, dict) else one!r} instead."
+        )
+    settings = dict(one)
+    what = settings.pop("do")
+    allowed = ("term", "why", *_KEYS[what])
+    for key in settings:
+        if key not in allowed:
+            raise SettingError(
+                f"In {where}, {what!r} has the unknown key {key!r}: it can have "
+                f"{', '.join(allowed)}."
+            )
+    if "term" not in settings:
+        raise SettingError(f"In {where}, the 'term' is missing: name the column.")
+    if isinstance(settings.get("levels"), list):
+        settings["levels"] = _levels(editor, settings["term"], settings["levels"])
+    if isinstance(settings.get("between"), list):
+        settings["between"] = tuple(settings["between"])
+    try:
+        getattr(editor, what)(**settings)
+    except TypeError:
+        raise SettingError(
+            f"In {where}, {what!r} lacks a setting: it can have {', '.join(allowed)}."
+        ) from None
+
+
+def _levels(editor: Editor, term: str, given: list[Any]) -> list[Any]:
+    """Levels as the model has them: on the command line, 1 and "1" look alike."""
+    from voile.schema.columns import Category
+
+    column = editor.model.schema.get(term)
+    known = column.levels or () if isinstance(column, Category) else ()
+    by_text = {str(level): level for level in known}
+    return [one if one in known else by_text.get(str(one), one) for one in given]
+
+
+def _plain(made: Any) -> dict[str, Any]:
+    return {
+        "what": made.what,
+        "term": made.term,
+        "settings": dict(made.settings),
+        "why": made.why,
+        "who": made.who,
+        "when": made.when,
+    }

@@ -1,0 +1,149 @@
+"""The ledger verbs: make a ledger, see what is left, who spent what, and take it elsewhere."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from voile.cli.options import AsJson
+from voile.errors import LedgerMismatch
+
+if TYPE_CHECKING:
+    from voile.privacy.ledger import Ledger
+
+app = typer.Typer(
+    name="ledger",
+    help="What may be spent on a data set, what was, and by whom.",
+    no_args_is_help=True,
+)
+
+Place = Annotated[str, typer.Argument(help="Ledger: a file or a PostgreSQL url.")]
+Name = Annotated[
+    str | None, typer.Option("--dataset", help="Name of the data set, if there are several.")
+]
+
+
+def _open(place: str, dataset: str | None) -> Ledger:
+    from voile.privacy.ledger import Ledger
+
+    if "://" not in place and not Path(place).expanduser().exists():
+        raise LedgerMismatch(
+            f"There is no ledger {place!r}: check the path, or make one with voile ledger create."
+        )
+    return Ledger(place, dataset=dataset)
+
+
+@app.command()
+def create(
+    place: Place,
+    epsilon: Annotated[float, typer.Option(help="What may be spent in all, for ever.")],
+    delta: Annotated[float, typer.Option(help="Chance that the promise fails.")] = 1e-6,
+    dataset: Name = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make the ledger of a data set; its budget can never be enlarged.
+
+    Example: voile ledger create hospital.db --epsilon 3 --dataset patients
+    """
+    from voile.cli.files import print_json
+    from voile.cli.train import tell_ledger
+    from voile.privacy.budget import Budget
+    from voile.privacy.ledger import Ledger
+
+    if "://" not in place and Path(place).expanduser().exists():
+        raise LedgerMismatch(f"There is a ledger {place!r} already: see voile ledger show.")
+    book = Ledger(place, Budget(epsilon, delta), dataset=dataset)
+    if as_json:
+        print_json(tell_ledger(book))
+    else:
+        print(f"Ledger of '{book.dataset}': {book.budget}, nothing spent.")
+
+
+@app.command()
+def show(place: Place, dataset: Name = None, as_json: AsJson = False) -> None:
+    """How much is spent and how much is left.
+
+    Example: voile ledger show hospital.db
+    """
+    from voile.cli.files import print_json
+    from voile.cli.train import tell_ledger
+
+    book = _open(place, dataset)
+    if as_json:
+        print_json(tell_ledger(book))
+        return
+    spent, left, part = book.spent(), book.remaining(), book.fraction_spent()
+    bar = "█" * round(30 * part) + "·" * (30 - round(30 * part))
+    entries = len(book.history())
+    print(f"Data set  {book.dataset}")
+    print(f"Budget    {book.budget}")
+    print(f"Spent     epsilon {spent.epsilon:.4g}  {bar} {part:.0%} of the loss")
+    print(f"Left      a training with epsilon {left.epsilon:.4g} would be admitted")
+    print(f"Entries   {entries}" + (", see voile ledger history" if entries else ""))
+
+
+@app.command()
+def history(place: Place, dataset: Name = None, as_json: AsJson = False) -> None:
+    """Every entry: when, who, what, and what it cost.
+
+    Example: voile ledger history hospital.db --json
+    """
+    from voile.cli.files import print_json
+
+    book = _open(place, dataset)
+    entries = book.history()
+    if as_json:
+        print_json([entry.to_dict() for entry in entries])
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=None)
+    for name in ("no.", "when", "who", "what", "does", "cost", "total"):
+        table.add_column(name, justify="right" if name in ("no.", "cost", "total") else "left")
+    for entry in entries:
+        total = 1.0 if entry.alone else _part(book, entry.total.loss)
+        table.add_row(
+            str(entry.seq),
+            entry.at[:19].replace("T", " "),
+            entry.who,
+            entry.what,
+            str(entry.kind),
+            f"{_part(book, entry.price.loss):.1%}" if not entry.alone else "100.0%",
+            f"{total:.1%}",
+        )
+    console = Console(soft_wrap=True)
+    console.print(table)
+    console.print("Cost and total are parts of the loss that the budget allows.")
+
+
+@app.command()
+def export(
+    place: Place,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write here instead of printing.")
+    ] = None,
+    dataset: Name = None,
+) -> None:
+    """The whole ledger as JSON: every event with its noise, for an auditor.
+
+    Example: voile ledger export hospital.db -o hospital-ledger.json
+    """
+    from voile.cli.files import check_writable, write_text
+
+    if output is not None:
+        check_writable(output)
+    text = _open(place, dataset).to_json() + "\n"
+    if output is None:
+        sys.stdout.write(text)
+    else:
+        write_text(output, text)
+        print(f"Ledger: {output.resolve()}")
+
+
+def _part(book: Ledger, loss: float) -> float:
+    whole = book.filter.limit.loss
+    return loss / whole if whole and whole != float("inf") else 0.0

@@ -1,0 +1,36 @@
+"""Options that several verbs share, with one help text each."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
+Epsilon = Annotated[float, typer.Option(help="Budget of this job; smaller is more private.")]
+Delta = Annotated[
+    float, typer.Option(help="Chance that the promise fails: far below one over the rows.")
+]
+SchemaFile = Annotated[
+    Path | None,
+    typer.Option("--schema", help="What is public (YAML or JSON); see voile schema."),
+]
+LedgerPlace = Annotated[
+    str | None,
+    typer.Option(
+        "--ledger",
+        help="Ledger of the data set: a file (made if --budget is given) or a PostgreSQL url.",
+    ),
+]
+LedgerBudget = Annotated[
+    float | None,
+    typer.Option("--budget", help="Epsilon that a new ledger may spend in all, for ever."),
+]
+DataSetName = Annotated[
+    str | None,
+    typer.Option(
+        "--dataset",
+        help="Name of the data set in the ledger; by default the name of the file.",
+    ),
+]

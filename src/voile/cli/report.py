@@ -1,0 +1,84 @@
+"""The report verb: one self-contained page of a saved model."""
+
+from __future__ import annotations
+
+import webbrowser
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from voile.cli.options import AsJson
+from voile.errors import ModelError
+
+if TYPE_CHECKING:
+    from voile.models.evaluation import Evaluation
+
+
+def report(
+    model: Annotated[Path, typer.Argument(help="File of a model, as voile train writes it.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The page.")] = Path("report.html"),
+    quality: Annotated[
+        Path | None,
+        typer.Option(help="Estimate of quality (JSON); by default what lies beside the model."),
+    ] = None,
+    ledger: Annotated[
+        str | None, typer.Option(help="Ledger to show: a file or a PostgreSQL url.")
+    ] = None,
+    dataset: Annotated[
+        str | None, typer.Option(help="Name of the data set, if the ledger keeps several.")
+    ] = None,
+    rows: Annotated[
+        Path | None, typer.Option(help="Your own rows to explain in the page: they will be in it.")
+    ] = None,
+    title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
+    show: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Write a report that can be shown: the model, its quality, its price and its limits.
+
+    One HTML file with everything inside; it opens without a network. Costs nothing.
+
+    Examples:
+        voile report patients.voile -o report.html --ledger hospital.db
+
+        voile report patients.voile --rows new.csv --open
+    """
+    from voile.cli.files import check_writable, print_json
+    from voile.cli.predict import load_model, read_public
+
+    check_writable(output)
+    estimator = load_model(model)
+    book = None
+    if ledger is not None:
+        from voile.privacy.ledger import Ledger
+
+        book = Ledger(ledger, dataset=dataset)
+    estimator.report(
+        output,
+        title=title,
+        evaluation=read_quality(model, quality),
+        ledger=book,
+        rows=None if rows is None else read_public(estimator, rows),
+    )
+    if as_json:
+        print_json({"report": str(output), "bytes": output.stat().st_size})
+    else:
+        print(f"Report: {output.resolve()}")
+    if show:
+        webbrowser.open(output.resolve().as_uri())
+
+
+def read_quality(model: Path, given: Path | None) -> Evaluation | None:
+    """The estimate of quality of a model: the given file, or what lies beside the model."""
+    from voile.cli.train import quality_file
+    from voile.models.evaluation import Evaluation
+
+    place = quality_file(model) if given is None else given
+    if given is None and not place.exists():
+        return None
+    try:
+        text = place.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ModelError(f"The evaluation {str(place)!r} cannot be read ({error}).") from None
+    return Evaluation.from_json(text)

@@ -1,0 +1,378 @@
+"""The train verb: from a table in a file to a private model, its receipt and its quality."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from voile.cli.options import (
+    AsJson,
+    DataSetName,
+    Delta,
+    Epsilon,
+    LedgerBudget,
+    LedgerPlace,
+    SchemaFile,
+)
+from voile.errors import BudgetExceeded, DataError, SchemaError, SettingError
+
+if TYPE_CHECKING:
+    from voile.models.evaluation import Evaluation
+    from voile.privacy.budget import Budget
+    from voile.privacy.ledger import Ledger
+    from voile.schema import Schema
+
+QUALITY_SHARE = 0.1
+"""Part of the loss (of mu^2) that goes to the private estimate of quality."""
+
+
+class ModelKind(StrEnum):
+    """Models that a table can train."""
+
+    EBM = "ebm"
+    LOCALLY_LINEAR = "locally-linear"
+    GLVQ = "glvq"
+    GMLVQ = "gmlvq"
+    LVQ1 = "lvq1"
+
+
+class Task(StrEnum):
+    """What is predicted."""
+
+    CLASSIFICATION = "classification"
+    REGRESSION = "regression"
+
+
+@dataclass(frozen=True)
+class Shares:
+    """How the budget of one command is divided."""
+
+    training: Budget
+    quality: Budget | None
+
+
+def train(
+    file: Annotated[Path, typer.Argument(help="Private table: CSV, Parquet or Arrow.")],
+    target: Annotated[str, typer.Option(help="Name of the column to predict.")],
+    model: Annotated[ModelKind, typer.Option(help="Kind of model.")] = ModelKind.EBM,
+    epsilon: Epsilon = 1.0,
+    delta: Delta = 1e-6,
+    schema: SchemaFile = None,
+    ledger: LedgerPlace = None,
+    budget: LedgerBudget = None,
+    dataset: DataSetName = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="File of the model; by default NAME.voile."),
+    ] = None,
+    task: Annotated[
+        Task | None, typer.Option(help="Needed where a target is a number and nothing says which.")
+    ] = None,
+    evaluate: Annotated[
+        bool,
+        typer.Option(
+            help="Hold rows out and estimate the quality privately, for a tenth of the loss."
+        ),
+    ] = True,
+    holdout: Annotated[float, typer.Option(help="Part of the rows that is held out.")] = 0.2,
+    groups: Annotated[
+        list[str] | None,
+        typer.Option("--group", help="Tell the quality by the levels of this category, too."),
+    ] = None,
+    unit: Annotated[
+        str | None, typer.Option(help="Column that tells whose row it is: people are protected.")
+    ] = None,
+    unit_rows: Annotated[int, typer.Option(help="Most rows of one person that are used.")] = 1,
+    as_json: AsJson = False,
+) -> None:
+    """Train a private model; print its receipt and a private estimate of its quality.
+
+    What the schema does not say is found privately, for a share of the budget. Without --ledger the
+    budget stands for this command alone: nothing adds it to what was spent before.
+
+    Examples:
+        voile train patients.csv --target ill --epsilon 1
+
+        voile train patients.parquet --target ill --schema patients.yaml --ledger hospital.db
+        --budget 3 --group sex
+
+        voile train houses.csv --target price --task regression --no-evaluate
+    """
+    from voile.cli.files import check_writable
+    from voile.privacy.budget import Budget
+
+    if not 0.0 < holdout < 1.0:
+        raise SettingError(f"The --holdout must be in (0, 1). Got {holdout!r} instead.")
+    whole = Budget(epsilon, delta)
+    if not whole.epsilon > 0:
+        raise SettingError(f"The --epsilon must be > 0 to learn anything. Got {epsilon!r} instead.")
+    if not whole.delta > 0:
+        raise SettingError(f"The --delta must be > 0. Got {delta!r} instead: 1e-6, for example.")
+    place = output or Path(f"{file.name.split('.')[0]}.voile")
+    public = _public_facts(file, target, schema, task, model, unit, unit_rows)
+    _check_groups(groups or [], public)
+    check_writable(place)
+    check_writable(quality_file(place))
+    shares = divide(whole, evaluate=evaluate)
+    rows = _read(file, public, target)
+    from voile.cli.ledgers import open_ledger
+
+    book = open_ledger(ledger, whole, whole=budget, dataset=dataset, data=file)
+    estimator, quality, notes = _train(
+        rows, target, public, model, shares, book, holdout, groups or []
+    )
+    _write(estimator, quality, place, notes)
+    _tell(estimator, quality, place, book, notes, lasting=ledger is not None, as_json=as_json)
+
+
+def quality_file(model: Path) -> Path:
+    """Where the estimate of quality of a model is kept: beside it."""
+    return model.with_suffix(".quality.json")
+
+
+def divide(whole: Budget, *, evaluate: bool) -> Shares:
+    """Budgets of training and evaluation that a ledger of the whole admits one after the other."""
+    from voile.privacy.budget import Budget
+    from voile.privacy.filter import Filter
+    from voile.privacy.gaussian_dp import epsilon_of
+
+    if not evaluate or whole.unlimited:
+        return Shares(whole, whole if evaluate else None)
+    # Calibrated at the part of delta that the ledger keeps for the loss: the parts then add up.
+    limit, kept = Filter(whole).limit.loss, whole.delta * 0.9
+    parts = [
+        Budget(epsilon_of(math.sqrt(limit * share * (1 - 1e-6)), kept), kept)
+        for share in (1.0 - QUALITY_SHARE, QUALITY_SHARE)
+    ]
+    return Shares(*parts)
+
+
+def _public_facts(
+    file: Path,
+    target: str,
+    schema: Path | None,
+    task: Task | None,
+    model: ModelKind,
+    unit: str | None,
+    unit_rows: int,
+) -> Schema:
+    """What may be known, from the schema file or from names and kinds."""
+    from dataclasses import replace
+
+    from voile.cli.tables import describe_file, missing_column, propose_schema, with_task
+    from voile.schema import Category, Number, Schema, Unit
+
+    known = describe_file(file)
+    names = [one.name for one in known]
+    if target not in names:
+        raise missing_column(target, names, file)
+    if schema is None:
+        public = propose_schema(file, target)
+        if isinstance(public.target, Number) and model is ModelKind.EBM and task is None:
+            raise SettingError(
+                f"The target {target!r} is a number: say --task regression, or --task "
+                "classification if its values are classes."
+            )
+        if isinstance(public.target, Number) and model is not ModelKind.EBM:
+            task = Task.CLASSIFICATION
+    else:
+        public = Schema.load(schema)
+        if public.target is None and target in public:
+            public = public.with_target(public[target])
+        if public.target is None:
+            raise SchemaError(
+                f"The schema {str(schema)!r} says nothing of the target: add 'target: {{kind: "
+                "category, levels: [...]}'."
+            )
+        public = public.select([name for name in public if name != target])
+    public = with_task(public, None if task is None else str(task), target)
+    if unit is not None:
+        public = replace(
+            public.select([name for name in public if name != unit]), unit=Unit(unit, unit_rows)
+        )
+    if public.unit is not None and public.unit.column not in names:
+        raise missing_column(public.unit.column, names, file)
+    if model is not ModelKind.EBM and not isinstance(public.target, Category):
+        raise SettingError(
+            f"--model {model} predicts classes, and the target {target!r} is a number: use --model "
+            "ebm, or make it a category."
+        )
+    for name in public:
+        if name not in names:
+            raise SchemaError(
+                f"{missing_column(name, names, file)} Correct the schema or the file."
+            )
+    if not len(public):
+        raise SchemaError("There are no columns to learn from: list some in the schema.")
+    return public
+
+
+def _check_groups(groups: list[str], public: Schema) -> None:
+    for name in groups:
+        if name not in public.categories:
+            raise SchemaError(
+                f"The group {name!r} is not a category of the schema: name one of "
+                f"{', '.join(map(repr, public.categories)) or '(there are none)'}."
+            )
+
+
+def _read(file: Path, public: Schema, target: str) -> Any:
+    from voile.cli.tables import read_table
+    from voile.schema import Schema
+
+    assert public.target is not None
+    also = [] if public.unit is None else [public.unit.column]
+    return read_table(file, Schema({**public, target: public.target}), also)
+
+
+def _train(
+    rows: Any,
+    target: str,
+    public: Schema,
+    model: ModelKind,
+    shares: Shares,
+    book: Ledger,
+    holdout: float,
+    groups: list[str],
+) -> tuple[Any, Evaluation | None, list[str]]:
+    estimator = build_estimator(model, public, shares.training, book)
+    learned, held = rows, None
+    if shares.quality is not None:
+        from voile.privacy.holdout import hold_out
+
+        unit = None if public.unit is None else public.unit.column
+        learned, held, _, _ = hold_out(rows, None, share=holdout, unit=unit)
+    estimator.fit(learned, target)
+    if shares.quality is None:
+        return estimator, None, []
+    try:
+        quality = estimator.score_private(
+            held,
+            target,
+            epsilon=shares.quality.epsilon,
+            delta=shares.quality.delta,
+            ledger=book,
+            groups=groups,
+        )
+    except BudgetExceeded as error:
+        # The training is paid and done: it must not be lost because the rest was refused.
+        return estimator, None, [f"No estimate of quality: {error}"]
+    return estimator, quality, []
+
+
+def build_estimator(model: ModelKind, public: Schema, budget: Budget, book: Ledger) -> Any:
+    """The estimator of a kind, not fitted yet."""
+    from voile.schema import Number
+
+    settings: dict[str, Any] = {
+        "epsilon": budget.epsilon,
+        "delta": budget.delta,
+        "schema": public,
+        "ledger": book,
+    }
+    if model is ModelKind.EBM:
+        from voile.models.ebm.estimator import EBMClassifier, EBMRegressor
+
+        regression = isinstance(public.target, Number)
+        return (EBMRegressor if regression else EBMClassifier)(**settings)
+    if model is ModelKind.LOCALLY_LINEAR:
+        from voile.models.locally_linear.estimator import LocallyLinearClassifier
+
+        return LocallyLinearClassifier(**settings)
+    from voile.models.lvq.estimator import GLVQClassifier, GMLVQClassifier, LVQ1Classifier
+
+    kinds = {
+        ModelKind.GLVQ: GLVQClassifier,
+        ModelKind.GMLVQ: GMLVQClassifier,
+        ModelKind.LVQ1: LVQ1Classifier,
+    }
+    return kinds[model](**settings)
+
+
+def _write(estimator: Any, quality: Evaluation | None, place: Path, notes: list[str]) -> None:
+    from voile.cli.files import set_aside, write_text
+
+    kept = set_aside(place)
+    if kept is not None:
+        notes.append(f"The earlier {place} is kept as {kept}.")
+    try:
+        estimator.save(place)
+    except Exception as error:
+        raise DataError(
+            f"The model was trained and paid for, and could not be written to {str(place)!r} "
+            f"({type(error).__name__})."
+        ) from error
+    beside = quality_file(place)
+    if quality is not None:
+        write_text(beside, quality.to_json() + "\n")
+    else:
+        beside.unlink(missing_ok=True)  # it would tell of another model
+
+
+def _tell(
+    estimator: Any,
+    quality: Evaluation | None,
+    place: Path,
+    book: Ledger,
+    notes: list[str],
+    *,
+    lasting: bool,
+    as_json: bool,
+) -> None:
+    from voile.cli.files import print_json
+
+    if as_json:
+        print_json(
+            {
+                "model": str(place),
+                "kind": type(estimator).__name__,
+                "receipt": estimator.receipt_.to_dict(),
+                "quality": None if quality is None else quality.to_dict(),
+                "ledger": tell_ledger(book),
+                "notes": notes,
+            }
+        )
+        return
+    from rich.console import Console
+
+    console = Console(highlight=False, soft_wrap=True)
+    console.print(str(estimator.receipt_), markup=False)
+    if quality is not None:
+        console.print()
+        console.print(str(quality), markup=False)
+    console.print()
+    spent = book.spent()
+    console.print(
+        f"Spent in all: epsilon {spent.epsilon:.4g} of {book.budget.epsilon:g}"
+        + (f" (ledger of '{book.dataset}')" if lasting else " (this command alone)"),
+        markup=False,
+    )
+    if not lasting:
+        console.print(
+            "No --ledger was given: nothing adds this to what was or will be spent on these people."
+        )
+    for note in notes:
+        console.print(note, markup=False)
+    console.print(f"Model: {place}", markup=False)
+    console.print(f"Next:  voile report {place} -o report.html", markup=False)
+
+
+def tell_ledger(book: Ledger) -> dict[str, Any]:
+    """A ledger's state as plain data."""
+    budget, spent, left = book.budget, book.spent(), book.remaining()
+
+    def finite(value: float) -> float | None:
+        return value if math.isfinite(value) else None
+
+    return {
+        "dataset": book.dataset,
+        "budget": {"epsilon": finite(budget.epsilon), "delta": budget.delta},
+        "spent": finite(spent.epsilon),
+        "remaining": finite(left.epsilon),
+        "fraction_spent": book.fraction_spent(),
+    }

@@ -1,0 +1,215 @@
+"""The record of a private evaluation: measures with intervals, groups, calibration, receipt."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from voile.errors import ModelError
+from voile.privacy.receipt import Receipt
+from voile.rendering import draw_inline, write_page
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One figure and how far to trust it.
+
+    Attributes
+    ----------
+    name : str
+    value : float
+        The estimate; NaN if the noise left nothing to say.
+    low, high : float
+        Interval that holds the true figure of the population at the stated confidence: privacy
+        noise and the chance of which rows were there together.
+    noise : float
+        Standard error by the privacy noise alone.
+    unit : str
+        "" for a part of 1; else the unit in words.
+    """
+
+    name: str
+    value: float
+    low: float
+    high: float
+    noise: float
+    unit: str = ""
+
+    def __str__(self) -> str:
+        if math.isnan(self.value):
+            return f"{self.name}: lost in the noise"
+        return f"{self.name} {self.value:.4g} ({self.low:.4g} to {self.high:.4g})"
+
+
+@dataclass(frozen=True)
+class GroupScores:
+    """Measures of the rows of one group."""
+
+    column: str
+    level: str
+    rows: float
+    measures: tuple[Measure, ...]
+
+
+@dataclass(frozen=True)
+class Reliability:
+    """One stretch of predicted probabilities: what was predicted, and what happened."""
+
+    predicted: float
+    happened: Measure
+    rows: float
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """How good a model is on rows held out, with noise and intervals.
+
+    Attributes
+    ----------
+    model : str
+        Kind of the estimator.
+    target : str
+        "classification" or "regression".
+    rows : float
+        Noised number of rows that were used.
+    confidence : float
+        Of the intervals, 0 to 1.
+    measures : tuple of Measure
+        Classification: accuracy, balanced accuracy; two classes: AUROC too; with probabilities:
+        calibration error. Regression: RMSE, MAE, bias (mean of true minus predicted).
+    classes : tuple of str
+    confusion : tuple of tuple of float
+        Noised rows by predicted (first) and true class; empty for regression.
+    reliability : tuple of Reliability
+    groups : tuple of GroupScores
+    receipt : Receipt
+        What this evaluation cost.
+    notes : tuple of str
+    """
+
+    model: str
+    target: str
+    rows: float
+    confidence: float
+    measures: tuple[Measure, ...]
+    classes: tuple[str, ...]
+    confusion: tuple[tuple[float, ...], ...]
+    reliability: tuple[Reliability, ...]
+    groups: tuple[GroupScores, ...]
+    receipt: Receipt
+    notes: tuple[str, ...] = ()
+
+    def __getitem__(self, name: str) -> Measure:
+        for measure in self.measures:
+            if measure.name == name:
+                return measure
+        raise KeyError(f"{name!r}: there are {', '.join(m.name for m in self.measures)}")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON (NaN becomes null)."""
+        data = asdict(self)
+        data["receipt"] = self.receipt.to_dict()
+        plain: dict[str, Any] = {"voile_evaluation": FORMAT, **_plain(data)}
+        return plain
+
+    def to_json(self, *, indent: int | None = 2) -> str:
+        """As JSON text."""
+        return json.dumps(self.to_dict(), indent=indent)
+
+    @classmethod
+    def from_dict(cls, data: Any) -> Self:
+        """Read back what `to_dict` gave; refuse anything else (ModelError)."""
+        try:
+            if data["voile_evaluation"] != FORMAT:
+                raise ModelError(
+                    f"The evaluation has format {data['voile_evaluation']!r}, this version of "
+                    f"voile reads format {FORMAT}: use the version that wrote it."
+                )
+            return cls(
+                model=str(data["model"]),
+                target=str(data["target"]),
+                rows=float(data["rows"]),
+                confidence=float(data["confidence"]),
+                measures=tuple(map(_measure, data["measures"])),
+                classes=tuple(map(str, data["classes"])),
+                confusion=tuple(tuple(map(float, row)) for row in data["confusion"]),
+                reliability=tuple(
+                    Reliability(
+                        _number(one["predicted"]), _measure(one["happened"]), float(one["rows"])
+                    )
+                    for one in data["reliability"]
+                ),
+                groups=tuple(
+                    GroupScores(
+                        str(one["column"]),
+                        str(one["level"]),
+                        float(one["rows"]),
+                        tuple(map(_measure, one["measures"])),
+                    )
+                    for one in data["groups"]
+                ),
+                receipt=Receipt.from_dict(data["receipt"]),
+                notes=tuple(map(str, data["notes"])),
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            if isinstance(error, ModelError):
+                raise
+            raise ModelError(f"The evaluation cannot be read: {error!r}.") from error
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Read back what `to_json` gave."""
+        try:
+            data = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise ModelError(f"The evaluation is not JSON: {error}.") from error
+        return cls.from_dict(data)
+
+    def __str__(self) -> str:
+        lines = [
+            f"Quality of {self.model} on about {max(self.rows, 0):,.0f} rows "
+            f"({100 * self.confidence:g} % intervals, noise included)"
+        ]
+        lines += [f"  {measure}" for measure in self.measures]
+        for group in self.groups:
+            told = "; ".join(map(str, group.measures))
+            lines.append(f"  {group.column} = {group.level} (about {group.rows:,.0f} rows): {told}")
+        lines += [f"  {note}" for note in self.notes]
+        lines.append(f"  {self.receipt.promise}")
+        return "\n".join(lines)
+
+    def show(self) -> None:
+        """Print it in the terminal."""
+        print(self)
+
+    def to_html(self, path: str | Path) -> Path:
+        """Write one self-contained page."""
+        return write_page(self, path)
+
+    def _repr_html_(self) -> str:
+        return draw_inline(self)
+
+
+def _measure(data: Mapping[str, Any]) -> Measure:
+    value, low, high, noise = (_number(data[key]) for key in ("value", "low", "high", "noise"))
+    return Measure(str(data["name"]), value, low, high, noise, str(data["unit"]))
+
+
+def _number(value: Any) -> float:
+    return math.nan if value is None else float(value)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(one) for key, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(one) for one in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

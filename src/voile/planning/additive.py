@@ -1,0 +1,253 @@
+"""The noise of an additive model's curves, foretold from public facts in closed form.
+
+How much noise is on a curve depends on the plan (how much is spent on which look), the rows in each
+bin, and how strongly the curve is smoothed. The first is `calibrate`'s, the second follows from the
+row count, and the third is that of a column that matters: the prior variance with which training
+begins. Training finds it anew for each column, so columns that matter less are smoothed more, and
+have less noise than is said here.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import norm
+
+from voile.models.ebm.binning import (
+    CATEGORIES_LOOK,
+    NUMBERS_LOOK,
+    ColumnBins,
+    TargetFacts,
+)
+from voile.models.ebm.fit import plan_shape
+from voile.models.ebm.losses import Loss, SquaredLoss, start_of
+from voile.models.ebm.model import Link
+from voile.models.ebm.smoothing import Smoother, correlation, share_out
+from voile.models.ebm.terms import TermState, start_term
+from voile.models.ebm.train import ROUNDS_LOOK
+from voile.planning.facts import Facts
+from voile.planning.noise import ColumnNoise
+from voile.privacy.budget import Budget
+from voile.privacy.calibrate import calibrate
+from voile.privacy.events import Gaussian, Plan
+from voile.schema import Category, Schema
+from voile.schema.columns import Column
+
+Floats = NDArray[np.float64]
+
+ROUNDS, REGRESSION_ROUNDS = 20, 26
+FEWEST_BINS, BINS_BELOW, MOST_BINS, ROWS_PER_BIN = 6, 32, 64, 400
+"""The rules of the fit (`voile.models.ebm.fit`); a test holds them together."""
+
+_DISCOUNT: dict[Link, float] = {"logit": 0.9, "softmax": 0.9, "identity": 0.75}
+_EMPTY_OF_NUMBER, _EMPTY_OF_CATEGORY = 1, 2
+"""Bins for missing values, and for other levels."""
+
+_OTHERS = 1.5
+"""Variance that the other columns add to a row's score (log-odds)."""
+
+_INSIDE, _LEFT = 0.87, 0.6
+"""Share of residuals that the clip leaves as they are, and what they are relative to the target's
+own spread when training ends: two thirds of its variance are taken to be explained."""
+
+_FANOUT, _DEPTH, _CLEAR = 16, 3, 4.0
+"""Of the tree from which bins are read, and when a node stands clear of its noise."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Setting:
+    """What all columns of one forecast share."""
+
+    loss: Loss
+    intercept: Floats
+    unit: float
+    deviation: float
+    rounds: int
+    link: Link
+    plan: Plan
+    rows: float
+    terms: int
+    per_unit: float
+
+
+def forecast_additive(
+    facts: Facts, budget: Budget, bins: int | None = None
+) -> tuple[ColumnNoise, ...]:
+    """Expected noise of each column's curve in a typical bin.
+
+    Parameters
+    ----------
+    facts : Facts
+    budget : Budget
+        Finite.
+    bins : int, optional
+        Most intervals of a number; None: by the rule of the fit.
+
+    Returns
+    -------
+    tuple of ColumnNoise
+        In log-odds (classes) or the target's units (a number), in the order of the columns.
+    """
+    setting = _set_up(facts, budget)
+    most = bins or choose_bins(facts, setting)
+    kinds = [_kind(column) for column in facts.complete.values()]
+    # Columns of one kind have one answer; only categories differ, by their levels.
+    starts = {kind: _start(setting, most, kind) for kind in dict.fromkeys(kinds)}
+    shares = _share_out(setting, [starts[kind] for kind in kinds])
+    known = {
+        kind: _foretell(facts, setting, starts[kind], kind, float(shares[kinds.index(kind)]))
+        for kind in starts
+    }
+    names = list(facts.complete)
+    return tuple(known[kind].named(name) for kind, name in zip(kinds, names, strict=True))
+
+
+def choose_bins(facts: Facts, setting: _Setting) -> int:
+    """Most intervals of a number, by the rule of the fit."""
+    most = int(np.clip(facts.rows / ROWS_PER_BIN, BINS_BELOW, MOST_BINS))
+    scarce = facts.rows * min(facts.rates, default=1.0)
+    noise = _multiplier(setting.plan, ROUNDS_LOOK) * math.sqrt(setting.terms / setting.rounds)
+    return int(np.clip(scarce / (noise * setting.per_unit), FEWEST_BINS, most))
+
+
+def rounds_for(schema: Schema) -> int:
+    """Looks at the rows."""
+    return ROUNDS if isinstance(schema.target, Category) else REGRESSION_ROUNDS
+
+
+def _multiplier(plan: Plan, label: str) -> float:
+    event = plan[label]
+    assert isinstance(event, Gaussian)
+    return event.noise_multiplier
+
+
+def _set_up(facts: Facts, budget: Budget) -> _Setting:
+    rounds = rounds_for(facts.schema)
+    plan = calibrate(budget, plan_shape(facts.schema, budget.delta, rounds))
+    link: Link = "identity"
+    if facts.classification:
+        link = "logit" if len(facts.rates) == 2 else "softmax"
+    none = np.zeros(0)
+    counts = np.maximum(facts.rows * np.array(facts.rates), 1.0)
+    relative, left = facts.spread / facts.half_range, _LEFT * facts.spread / facts.half_range
+    loss: Loss
+    if link == "identity":
+        # Residuals are taken as normal, and cut where the fit cuts them.
+        cap = float(np.clip(left * norm.ppf((1 + _INSIDE) / 2), 2.0**-9, 2.0))
+        loss = SquaredLoss(cap, _INSIDE, left**2)
+        intercept, unit = np.zeros(1), relative**2
+    else:
+        target = TargetFacts(float(facts.rows), counts, 0.0, 1.0, none, none)
+        loss, intercept, unit = start_of(link, target)
+    per_unit = float(facts.rows_per_unit)
+    deviation = _multiplier(plan, ROUNDS_LOOK) * loss.cap * per_unit / loss.gain
+    terms = len(facts.schema)
+    return _Setting(
+        loss, intercept, unit, deviation, rounds, link, plan, float(facts.rows), terms, per_unit
+    )
+
+
+def _kind(column: Column) -> int | None:
+    """Levels of a category, None for a number."""
+    return max(len(column.levels or ()), 1) if isinstance(column, Category) else None
+
+
+def _start(setting: _Setting, most: int, kind: int | None) -> TermState:
+    """A column before the first round, if its rows are spread evenly."""
+    if kind is None:
+        error = _multiplier(setting.plan, NUMBERS_LOOK) * math.sqrt(_DEPTH) * setting.per_unit
+        regular = _intervals(setting.rows, most, error)
+        cuts, empty = np.arange(1.0, regular), _EMPTY_OF_NUMBER
+    else:
+        error = _multiplier(setting.plan, CATEGORIES_LOOK) * setting.per_unit
+        regular, cuts, empty = kind, np.zeros(0), _EMPTY_OF_CATEGORY
+    counts = np.append(np.full(regular, setting.rows / regular), np.zeros(empty))
+    bins = ColumnBins(cuts, counts, np.full(len(counts), error))
+    noise = setting.deviation**2 * setting.terms / setting.rounds
+    return start_term(bins, setting.loss, setting.intercept, noise, setting.unit)
+
+
+def _slopes(setting: _Setting, term: TermState) -> tuple[Floats, Floats]:
+    """Slope and variance of each bin's sum, shape (bins, outputs)."""
+    spread = np.full(len(setting.intercept), _OTHERS)[:, None]
+    zero, counts = np.zeros((len(term.counts), len(setting.intercept))), term.counts[:, None]
+    return (
+        setting.loss.curvature(setting.intercept, zero, spread) * counts,
+        setting.loss.variance(setting.intercept, zero, spread) * counts,
+    )
+
+
+def _share_out(setting: _Setting, terms: list[TermState]) -> Floats:
+    """Shares of a round, as training gives them if all columns matter alike."""
+    return share_out(
+        [term.smoother for term in terms],
+        [_slopes(setting, term)[0].mean(axis=1) for term in terms],
+        [term.weights for term in terms],
+        [term.scale for term in terms],
+        setting.rounds / setting.deviation**2,
+    )
+
+
+def _foretell(
+    facts: Facts, setting: _Setting, term: TermState, kind: int | None, share: float
+) -> ColumnNoise:
+    """Noise of a column after all rounds."""
+    slope, scatter = _slopes(setting, term)
+    ages = _DISCOUNT[setting.link] ** np.arange(setting.rounds)
+    weight = share * float(ages.sum()) / setting.deviation**2
+    noise = 1.0 / weight
+    if setting.link == "identity":
+        noise *= float((ages**2).sum() / ages.sum())
+    regular = len(term.counts) - (_EMPTY_OF_NUMBER if kind is None else _EMPTY_OF_CATEGORY)
+    found = [
+        _respond(term.smoother, slope[:, o], scatter[:, o], noise, term.scale, regular)
+        for o in range(slope.shape[1])
+    ]
+    variance = float(np.mean([one for one, _ in found])) / weight
+    units = facts.half_range if setting.link == "identity" else 1.0
+    return ColumnNoise(
+        "",
+        "number" if kind is None else "category",
+        regular,
+        2.0 * math.sqrt(variance) * units,
+        float(np.mean([one for _, one in found])),
+    )
+
+
+def _respond(
+    smoother: Smoother,
+    slope: Floats,
+    scatter: Floats,
+    noise: float,
+    scale: float,
+    regular: int,
+) -> tuple[float, float]:
+    """Mean variance of the scores of regular bins per unit of noise, and the part of them kept."""
+    bins = len(slope)
+    if smoother.root is None:
+        inverse = 1.0 / (noise * smoother.noise + scatter)
+        response = slope * inverse / (1.0 / scale + slope**2 * inverse)
+        variance, kept = response**2 * smoother.noise, response * slope
+    else:
+        prior = scale * correlation(bins, 1.0)
+        covariance = noise * smoother.noise + np.diag(scatter)
+        whole = slope[:, None] * prior * slope + covariance
+        full = np.linalg.solve(whole, slope[:, None] * prior).T
+        variance = np.einsum("ij,jk,ik->i", full, smoother.noise, full)
+        kept = np.einsum("ij,ji->i", full * slope, prior) / scale
+    return float(variance[:regular].mean()), float(kept[:regular].mean())
+
+
+def _intervals(rows: float, most: int, error: float) -> int:
+    """Bins that a noised tree of counts yields for evenly spread rows."""
+    limit = max(rows / (2 * most), _CLEAR * error, 0.5)
+    nodes = _FANOUT
+    while nodes < _FANOUT**_DEPTH and rows / nodes > limit:
+        nodes *= _FANOUT
+    least = max(rows / most, _CLEAR * error, 0.5)
+    # A bin is closed by the node that makes it full: half a node too many on average.
+    each = max(least * nodes / rows + 0.5, 1.0)
+    return max(round(nodes / each), 1)

@@ -1,0 +1,184 @@
+"""The forecast: what a training at each epsilon would give, before anything is spent."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from voile.errors import SettingError
+from voile.models.setting_checks import is_count, is_number
+from voile.planning.additive import forecast_additive
+from voile.planning.attacker import describe_attacker
+from voile.planning.facts import Facts, ModelName, check_epsilons, check_model, gather_facts
+from voile.planning.maps import forecast_maps
+from voile.planning.noise import ColumnNoise
+from voile.planning.prototypes import forecast_prototypes
+from voile.planning.record import Forecast, MissingFact, sum_up
+from voile.planning.verdict import make_rule
+from voile.privacy.budget import Budget
+from voile.schema import Number, Schema
+
+EPSILONS = (0.1, 0.5, 1.0, 2.0, 4.0, 8.0)
+
+DISCOVERY, CLASSES = 0.15, 0.02
+"""Shares of the budget for what a schema lacks; maps take less if only classes are missing."""
+
+
+def forecast(
+    schema: Schema,
+    *,
+    rows: int | None = None,
+    epsilons: Sequence[float] = EPSILONS,
+    delta: float = 1e-6,
+    model: ModelName = "ebm",
+    target_rate: float | None = None,
+    target_spread: float | None = None,
+    bins: int | None = None,
+    worth_seeing: float | None = None,
+) -> Forecast:
+    """Say what a training would give at each epsilon, from public facts alone.
+
+    It takes no data, so it can neither read nor spend anything. The noise of a training depends on
+    counts, bins and the budget, not on what the rows say; what has to be assumed about them is
+    listed in the answer.
+
+    Parameters
+    ----------
+    schema : Schema
+        With the target.
+    rows : int, optional
+        The public row count, if the schema does not say it; the order of magnitude is enough.
+    epsilons : sequence of float
+        Finite, > 0.
+    delta : float
+    model : {"ebm", "glvq", "gmlvq", "lvq1", "locally_linear"}
+    target_rate : float, optional
+        Public share of the scarcest class; equal shares if not given.
+    target_spread : float, optional
+        Public standard deviation of a target that is a number, in its own units.
+    bins : int, optional
+        Most intervals of a number ("ebm"); by default the rule of the fit.
+    worth_seeing : float, optional
+        Size of an effect that is worth seeing, in the forecast's units: by default 0.1 log-odds, a
+        tenth of the target's spread, or 5 % of a column's range (prototypes).
+
+    Returns
+    -------
+    Forecast
+        Prints itself; ``show()`` for a table, ``to_html(path)`` for a page.
+
+    Raises
+    ------
+    SchemaError, SettingError
+        If a fact is missing that cannot be assumed, or a setting is out of its range.
+
+    Examples
+    --------
+    >>> from voile import Category, Number, Schema
+    >>> schema = Schema({"age": Number(0, 100), "ward": Category(["A", "B"])},
+    ...                 target=Category(["well", "ill"]))
+    >>> found = forecast(schema, rows=5000, epsilons=[0.1, 1])
+    >>> [one.verdict for one in found.outlooks]
+    ['broad shapes only', 'curves clear']
+    """
+    facts = gather_facts(schema, rows=rows, target_rate=target_rate, target_spread=target_spread)
+    name = check_model(model, schema)
+    budgets = check_epsilons(epsilons, delta)
+    if bins is not None and not (name == "ebm" and is_count(bins, 2, 1024)):
+        raise SettingError(
+            f"The 'bins' are for model='ebm', a whole number from 2 to 1024. Got {bins!r} with "
+            f"model={name!r} instead."
+        )
+    if worth_seeing is not None and not (is_number(worth_seeing) and 0 < worth_seeing < math.inf):
+        raise SettingError(
+            f"The 'worth_seeing' must be a finite number > 0. Got {worth_seeing!r} instead."
+        )
+    rule = make_rule(facts, name, None if worth_seeing is None else float(worth_seeing))
+    outlooks = tuple(
+        sum_up(
+            _foretell(facts, budget, name, bins),
+            rule,
+            describe_attacker(budget.epsilon, budget.delta),
+            budget.epsilon,
+        )
+        for budget in budgets
+    )
+    unit = "row" if schema.unit is None else str(schema.unit)
+    return Forecast(
+        name,
+        facts.rows,
+        budgets[0].delta,
+        unit,
+        rule,
+        outlooks,
+        _missing(schema, name),
+        facts.assumed,
+        _notes(facts, name, budgets[0].delta),
+    )
+
+
+def _foretell(
+    facts: Facts, budget: Budget, model: ModelName, bins: int | None
+) -> tuple[ColumnNoise, ...]:
+    if model == "ebm":
+        return forecast_additive(facts, budget, bins)
+    if model == "locally_linear":
+        return forecast_maps(facts, budget)
+    return forecast_prototypes(facts, budget, model)
+
+
+def _missing(schema: Schema, model: ModelName) -> tuple[MissingFact, ...]:
+    """What has to be found privately; each fact has an equal share."""
+    found: list[tuple[str, str]] = []
+    for name, column in schema.items():
+        if column.known:
+            continue
+        if isinstance(column, Number):
+            found.append(
+                (f"column {name!r} has no bounds", f"give Number(lower, upper) for {name!r}")
+            )
+        else:
+            found.append((f"column {name!r} has no levels", f"give Category([...]) for {name!r}"))
+    columns_known = not found
+    target = schema.target
+    if target is not None and not target.known:
+        number = isinstance(target, Number)
+        found.append(
+            (
+                f"the target has no {'bounds' if number else 'classes'}",
+                "give target=Number(lower, upper)" if number else "give target=Category([...])",
+            )
+        )
+    whole = CLASSES if model == "locally_linear" and columns_known else DISCOVERY
+    return tuple(MissingFact(what, whole / len(found), remedy) for what, remedy in found)
+
+
+def _notes(facts: Facts, model: ModelName, delta: float) -> tuple[str, ...]:
+    notes = []
+    if delta * facts.rows > 0.1:
+        notes.append(
+            f"delta {delta:g} should be well below one over the number of rows "
+            f"({1 / facts.rows:.2g}): a job that publishes one random row would be allowed by it."
+        )
+    if facts.rows_per_unit > 1:
+        notes.append(
+            f"One {facts.schema.unit} is protected: noise is {facts.rows_per_unit} times that for "
+            "single rows."
+        )
+    if model == "ebm":
+        notes.append(
+            "Real curves had half to twice the noise that was foretold on most public tables that "
+            "were tried; more where a class is very rare (1 in 600)."
+        )
+    elif model == "locally_linear":
+        notes.append(
+            "The noise of maps is an upper estimate that hardly depends on epsilon; what grows "
+            "with epsilon is the part of an effect that is learned."
+        )
+        notes.append(
+            "Rows are sampled, so for an attacker only the figures by (epsilon, delta) are "
+            "promised, not those of the Gaussian mechanism."
+        )
+    elif model == "gmlvq":
+        notes.append("A learned metric cannot be foretold: the noise is that without one.")
+    return tuple(notes)

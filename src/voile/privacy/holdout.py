@@ -1,0 +1,108 @@
+"""Rows held out for a test: each by a secret coin of its own, so that neighbours stay neighbours.
+
+A split by a fixed shuffle lets one row more move all the others between the parts, and no
+guarantee of a training follows for the whole table then (docs/proofs/evaluation.md).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from voile.errors import DataError, SettingError
+from voile.privacy import noise
+from voile.privacy.encode import pick_rows
+from voile.schema import Schema
+
+
+def hold_out(
+    X: Any, y: Any = None, *, share: float = 0.2, unit: str | None = None
+) -> tuple[Any, Any, Any, Any]:
+    """Put some rows aside for `score_private`, without harm to the guarantee of the training.
+
+    Parameters
+    ----------
+    X : data frame, pyarrow table or array, shape (rows, columns)
+        Private.
+    y : array or column of shape (rows,), or str, optional
+        The target; a name stays as it is.
+    share : float
+        Probability of each row to be held out, in (0, 1).
+    unit : str, optional
+        Column that tells whose row it is (of a frame): a person's rows stay together.
+
+    Returns
+    -------
+    X_train, X_held, y_train, y_held
+        Of the types that were given, in the order of `sklearn.model_selection.train_test_split`.
+
+    Notes
+    -----
+    Do not use ``train_test_split(random_state=...)`` on private rows: a fixed shuffle breaks the
+    guarantee (docs/proofs/evaluation.md). Which rows are held out is secret chance: it cannot be
+    repeated.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X, y = np.arange(1000.0).reshape(-1, 1), np.arange(1000)
+    >>> X_train, X_held, y_train, y_held = hold_out(X, y)
+    >>> len(X_train) + len(X_held)
+    1000
+    """
+    if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0.0 < share < 1.0:
+        raise SettingError(f"The 'share' must be in (0, 1). Got {share!r} instead.")
+    picked = pick_rows(X, None, Schema({}))
+    rows = picked.row_count
+    held = noise.bernoulli(rows, share) if unit is None else _by_unit(X, unit, share)
+    parts = []
+    for one in (X, y):
+        parts += [_choose(one, ~held, rows), _choose(one, held, rows)]
+    return parts[0], parts[1], parts[2], parts[3]
+
+
+def _by_unit(X: Any, unit: str, share: float) -> NDArray[np.bool_]:
+    """One coin for all rows with the same value; rows without a value share one, too."""
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    if not isinstance(frame, nw.DataFrame) or unit not in frame.columns:
+        raise DataError(
+            f"The table has no column {unit!r} to tell whose rows belong together: give a data "
+            "frame that has it."
+        )
+    places: dict[object, int] = {}
+    keys = [_key(value) for value in frame.get_column(unit).to_list()]
+    for key in keys:
+        places.setdefault(key, len(places))
+    coins = noise.bernoulli(len(places), share)
+    chosen: NDArray[np.bool_] = coins[[places[key] for key in keys]]
+    return chosen
+
+
+def _key(value: object) -> object:
+    return None if value is None or value != value else value
+
+
+def _choose(values: Any, chosen: NDArray[np.bool_], rows: int) -> Any:
+    """The chosen rows of a table or column, of the type that was given."""
+    if values is None or isinstance(values, str):
+        return values
+    adopted = nw.from_native(values, pass_through=True, allow_series=True, eager_only=True)
+    if isinstance(adopted, (nw.DataFrame, nw.Series)):
+        _check_rows(len(adopted), rows)
+        return adopted.filter(chosen.tolist()).to_native()
+    if isinstance(values, dict):
+        return {name: _choose(column, chosen, rows) for name, column in values.items()}
+    if isinstance(values, list):
+        _check_rows(len(values), rows)
+        return [value for value, one in zip(values, chosen, strict=True) if one]
+    array = np.asarray(values)
+    _check_rows(len(array), rows)
+    return array[chosen]
+
+
+def _check_rows(found: int, rows: int) -> None:
+    if found != rows:
+        raise DataError("X and y have different numbers of rows: give one target per row.")

@@ -1,0 +1,192 @@
+"""The report of a model: one file for who decides about its use, with everything inside."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from voile.errors import SettingError
+from voile.explain.filter_bank import FilterBank
+from voile.explain.global_explanation import GlobalExplanation
+from voile.explain.prototype_explanation import PrototypeExplanation
+from voile.models.ebm.history import Edit
+from voile.privacy.ledger import Ledger
+from voile.privacy.public_rows import encode_public
+from voile.privacy.receipt import Receipt
+from voile.report import (
+    decision_page,
+    filter_decision_page,
+    filter_page,
+    global_page,
+    prototype_page,
+)
+from voile.report.additive_chooser import MOST_ROWS as MOST_OFFERED
+from voile.report.additive_chooser import draw_chooser
+from voile.report.ledger_section import draw_ledger
+from voile.report.limits import draw_limits
+from voile.report.model_words import FAMILIES, draw_facts, promise_text
+from voile.report.page import (
+    compose_document,
+    fold,
+    heading,
+    paragraph,
+    place_budget,
+    place_text,
+)
+from voile.report.reproduction import draw_reproduction
+from voile.report.row_chooser import MOST_ROWS as MOST_EXPLAINED
+from voile.report.row_chooser import place_chooser
+from voile.report.section import Section, place_contents, place_linked
+from voile.report.theme import read_asset
+from voile.report.typical_rows import typical_of_filters, typical_of_prototypes
+
+Whole = GlobalExplanation | FilterBank | PrototypeExplanation
+
+_SKIP = '<a class="skip" href="#content">Skip to the content</a>'
+_INSIDE = """<main id="content">
+<h1>{title}</h1>
+{lead}
+{contents}
+{body}
+</main>"""
+
+
+def draw_report(
+    estimator: Any,
+    *,
+    title: str | None = None,
+    evaluation: Any = None,
+    ledger: Ledger | None = None,
+    rows: Any = None,
+) -> str:
+    """Draw the report of a fitted estimator as one HTML page that needs nothing beside it.
+
+    Parameters
+    ----------
+    estimator : EBMClassifier, EBMRegressor, LocallyLinearClassifier or one of the LVQ classifiers
+        Fitted, or read by `voile.load`.
+    title : str, optional
+    evaluation : Evaluation, optional
+        How good the model is, as a record.
+    ledger : Ledger, optional
+        Of the data set: the report then tells everything that was ever done with it.
+    rows : table of shape (rows, columns), optional
+        Rows that the caller holds, to be explained. They stand in the page for all to read.
+
+    Returns
+    -------
+    str
+    """
+    whole = estimator.explain_global()
+    if not isinstance(whole, Whole):
+        raise SettingError(
+            f"No report can be drawn of a {type(estimator).__name__}: give an additive, a locally "
+            f"linear or a prototype model."
+        )
+    receipt: Receipt = estimator.receipt_
+    edits: tuple[Edit, ...] = getattr(estimator.model_, "edits", ())
+    lead, shown = _draw_model(whole)
+    facts = (*lead, *draw_facts(estimator, whole.kind, len(edits)))
+    sections = [Section("What this model is", "model", facts)]
+    if evaluation is not None:
+        drawn = import_module("voile.report.evaluation_section").draw_section(evaluation)
+        sections.append(Section("How good it is", "quality", tuple(drawn)))
+    sections += shown
+    sections.append(
+        Section("Why a row gets its answer", "rows", _draw_rows(estimator, whole, rows))
+    )
+    sections.append(Section("What it cost", "cost", _draw_cost(receipt, ledger)))
+    if isinstance(whole, GlobalExplanation):
+        sections.append(Section("What people changed", "edits", _draw_edits(edits)))
+    limits = draw_limits(receipt, estimator.model_.schema)
+    sections.append(Section("What this does not protect", "limits", tuple(limits)))
+    again = tuple(draw_reproduction(estimator))
+    sections.append(Section("Versions, and how to make this again", "again", again))
+    name = title if title is not None else f"Report on {FAMILIES[whole.kind].split(' (')[0]}"
+    inside = _INSIDE.format(
+        title=heading(name, level=1)[4:-5],
+        lead=_draw_promise(receipt),
+        contents=place_contents(sections),
+        body="\n".join(place_linked(sections)),
+    )
+    return compose_document(name, inside, before=_SKIP, style=read_asset("report.css"))
+
+
+def _draw_promise(receipt: Receipt) -> str:
+    text = paragraph(promise_text(receipt))
+    if receipt.guarantee:
+        return f'<div class="lead">{text}</div>'
+    return f'<div class="alarm">{text}</div>'
+
+
+def _draw_model(whole: Whole) -> tuple[list[str], list[Section]]:
+    """What the model is, and its parts."""
+    match whole:
+        case GlobalExplanation():
+            return global_page.draw_lead(whole), global_page.draw_sections(whole, linked=True)
+        case FilterBank():
+            return filter_page.draw_lead(whole), filter_page.draw_sections(whole)
+        case PrototypeExplanation():
+            return prototype_page.draw_lead(whole), prototype_page.draw_sections(whole)
+
+
+def _draw_rows(estimator: Any, whole: Whole, rows: Any) -> tuple[str, ...]:
+    if isinstance(whole, GlobalExplanation):
+        model = estimator.model_
+        columns = None if rows is None else encode_public(rows, model.schema)
+        told = None if rows is None else estimator.explain_local(rows)
+        parts = draw_chooser(model, whole, columns, told)
+        count = 0 if told is None else len(told)
+        return (*_draw_given(count, MOST_OFFERED), *parts)
+    schema, names, given = estimator.model_.schema, None, rows
+    if rows is None:
+        typical = (
+            typical_of_filters(whole, schema, MOST_EXPLAINED)
+            if isinstance(whole, FilterBank)
+            else typical_of_prototypes(whole, schema, MOST_EXPLAINED)
+        )
+        names, given = typical.names, typical.table
+        if not names:
+            return (paragraph("The model has no prototypes, so there is no row to explain."),)
+    told = estimator.explain_local(given)
+    page = filter_decision_page if isinstance(whole, FilterBank) else decision_page
+    count = min(len(told), MOST_EXPLAINED)
+    if names is None:
+        intro = _draw_given(len(told), MOST_EXPLAINED)
+        names = tuple(f"Row {i + 1}" for i in range(count))
+    else:
+        intro = [paragraph("No rows were given: these are made of released values.", note=True)]
+    parts = place_chooser(names[:count], lambda i: page.draw_row(told, i, level=3))
+    return (*page.draw_reading(told), *intro, *parts)
+
+
+def _draw_given(count: int, most: int) -> list[str]:
+    """Who shares the page must know that rows are in it."""
+    if not count:
+        return []
+    some = f"the first {most} of the {count}" if count > most else f"the {count}"
+    text = (
+        f"This file holds {some} rows that were given for this part, as they are: nothing hides "
+        f"them. Share it with those who may see them."
+    )
+    return [f'<div class="alarm">{paragraph(text)}</div>']
+
+
+def _draw_cost(receipt: Receipt, ledger: Ledger | None) -> tuple[str, ...]:
+    parts = [paragraph(f"{receipt.promise[0].upper()}{receipt.promise[1:]}.")]
+    budget = place_budget(receipt)
+    if budget:
+        parts += [heading("The model's own budget, by purpose", level=3), *budget]
+    if ledger is not None:
+        parts += [heading("Everything done with this data", level=3)]
+        parts += draw_ledger(ledger, receipt.entry)
+    parts += [heading("The receipt", level=3), place_text(str(receipt), "The receipt")]
+    parts.append(fold("The receipt as JSON", place_text(receipt.to_json(), "The receipt as JSON")))
+    return tuple(parts)
+
+
+def _draw_edits(edits: tuple[Edit, ...]) -> tuple[str, ...]:
+    if not edits:
+        return (paragraph("Nothing: the model is as it was trained."),)
+    note = "Edits look at no row: they cost nothing, and the promise stays as it is."
+    return (global_page.draw_history(edits), paragraph(note, note=True))

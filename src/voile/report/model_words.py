@@ -1,0 +1,111 @@
+"""What a model is, in plain words: its kind, what it predicts, from what, and what it promises."""
+
+from __future__ import annotations
+
+import html
+import math
+from typing import Any
+
+from voile.explain.plain_text import cut_text, times_text
+from voile.explain.wording import edge_texts, short
+from voile.privacy.receipt import Receipt
+from voile.report.page import fold, place_table
+from voile.schema import Category, Schema
+from voile.schema.columns import Column
+
+MOST_NAMES, MOST_LEVELS = 30, 12
+"""Columns and levels that are named in a line; the table beneath has all columns."""
+
+FAMILIES = {
+    "global": "an additive model (explainable boosting machine)",
+    "filters": "a locally linear model",
+    "prototypes": "a model of prototypes",
+}
+"""What each kind of explanation is of."""
+
+
+def promise_text(receipt: Receipt) -> str:
+    """What the guarantee means, in a sentence or two for who does not know epsilon."""
+    if not receipt.guarantee:
+        return f"This model makes no promise of privacy: {receipt.promise}."
+    factor = math.exp(receipt.epsilon)
+    times = f"about {short(factor, digits=2)}" if factor < 1e6 else f"e^{short(receipt.epsilon)}"
+    return (
+        f"Whoever sees this report or the model can hardly tell whether any one {receipt.unit} was "
+        f"in the table: whatever was released would have been at most {times} times as likely, or "
+        f"as unlikely, without it, but for {_chance_text(receipt.delta)} "
+        f"(ε = {short(receipt.epsilon, digits=4)}, δ = {receipt.delta:.3g})."
+    )
+
+
+def _chance_text(delta: float) -> str:
+    return f"a chance of one in {1 / delta:,.0f}" if 1e-12 < delta < 1 else "no exception"
+
+
+def draw_facts(estimator: Any, kind: str, edits: int) -> list[str]:
+    """A short list of facts about a model, and the table of its columns, as HTML.
+
+    Parameters
+    ----------
+    estimator
+        Fitted.
+    kind : str
+        Of the explanation of the whole model.
+    edits : int
+        How often people changed it after training.
+    """
+    schema: Schema = estimator.model_.schema
+    receipt: Receipt = estimator.receipt_
+    names = list(schema)
+    some = ", ".join(cut_text(name, 60) for name in names[:MOST_NAMES])
+    more = f", and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    count = f"{len(names)} {'column' if len(names) == 1 else 'columns'}"
+    changed = f"changed {times_text(edits)} by people; see below" if edits else "as it was trained"
+    facts = [
+        ("Kind", f"{FAMILIES[kind]}, {type(estimator).__name__}"),
+        ("Predicts", _target_text(schema.target)),
+        ("From", f"{count}: {some}{more}"),
+        ("Edits", changed),
+        ("Trained", _origin_text(receipt)),
+        ("Who is protected", f"one {receipt.unit}"),
+        ("Promise", f"{receipt.promise[0].upper()}{receipt.promise[1:]}"),
+    ]
+    items = "".join(f"<dt>{name}</dt><dd>{html.escape(text)}</dd>" for name, text in facts)
+    rows = [[name, *_column_texts(column)] for name, column in schema.items()]
+    table = place_table(["column", "kind", "taken as public, or found privately"], rows)
+    return [f'<dl class="facts">{items}</dl>', fold("All columns", table)]
+
+
+def _origin_text(receipt: Receipt) -> str:
+    parts = [f"on data set '{receipt.dataset}'"]
+    if receipt.at:
+        parts.append(f"at {receipt.at}")
+    if receipt.who:
+        parts.append(f"by {receipt.who}")
+    return ", ".join(parts)
+
+
+def _target_text(target: Column | None) -> str:
+    if target is None:
+        return "nothing that the schema names"
+    if not isinstance(target, Category):
+        return f"a number, {_bounds_text(target)}"
+    levels = [str(one) for one in target.levels or ()]
+    named = ", ".join(f"'{cut_text(level, 40)}'" for level in levels[:MOST_LEVELS])
+    more = f", and {len(levels) - MOST_LEVELS} more" if len(levels) > MOST_LEVELS else ""
+    return f"one of {len(levels)} classes: {named}{more}"
+
+
+def _column_texts(column: Column) -> tuple[str, str]:
+    if not isinstance(column, Category):
+        return "number", _bounds_text(column)
+    levels = [str(one) for one in column.levels or ()]
+    more = f", and {len(levels) - MOST_LEVELS} more" if len(levels) > MOST_LEVELS else ""
+    return "category", ", ".join(cut_text(one, 60) for one in levels[:MOST_LEVELS]) + more
+
+
+def _bounds_text(column: Any) -> str:
+    if column.lower is None:
+        return "bounds not known"
+    low, high = edge_texts([column.lower, column.upper])
+    return f"from {low} to {high}"

@@ -1,0 +1,212 @@
+// The explanation of one row of an additive model, computed in the page from its released scores.
+// Nothing is sent anywhere. (Plotly is not needed here: the bars are plain elements.)
+(function () {
+  "use strict";
+  const model = JSON.parse(document.getElementById("model-data").textContent);
+  const byId = (name) => document.getElementById(name);
+  const fields = model.terms.map((term, i) => ({ term, field: byId("field-" + i), gap: byId("missing-" + i) }));
+  const rowChoice = byId("row-choice"), told = byId("told"), answer = byId("answer");
+  const steps = byId("steps"), chances = byId("chances");
+
+  // -- numbers as people write them, as voile.explain.wording does --------------------------------
+
+  function short(number, digits, grouped) {
+    if (!Number.isFinite(number)) return "unknown";
+    const size = Math.abs(number);
+    if (size !== 0 && !(size >= 1e-4 && size < 1e15)) return number.toExponential(digits - 1);
+    const decimals = size === 0 ? 0 : Math.max(0, digits - 1 - Math.floor(Math.log10(size)));
+    let text = number.toLocaleString("en-GB", {
+      minimumFractionDigits: decimals, maximumFractionDigits: decimals, useGrouping: grouped });
+    if (decimals) text = text.replace(/0+$/, "").replace(/\.$/, "");
+    return text === "-0" ? "0" : text;
+  }
+
+  function noisy(number, error, added) {
+    let text = short(number, 3, true);
+    if (added && number > 0 && text !== "0") text = "+" + text;
+    return error === 0 ? text : text + " ± " + short(error === null ? Infinity : 2 * error, 2, true);
+  }
+
+  function percent(share) {
+    if (share > 0 && share < 0.001) return "under 0.1 %";
+    if (share > 0.999 && share < 1) return "over 99.9 %";
+    return (100 * share).toFixed(Math.min(share, 1 - share) < 0.02 ? 1 : 0) + " %";
+  }
+
+  // -- the model --------------------------------------------------------------------------------
+
+  // A value equal to a cut belongs to the right of it; the last bin is for missing values.
+  function findBin(term, value) {
+    const last = term.scores.length - 1;
+    if (value === null) return last;
+    if (term.kind === "category") return Math.min(value, last);
+    let low = 0, high = term.cuts.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (term.cuts[middle] <= value) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  function respond(scores) {
+    if (model.link === "identity") return [Math.min(Math.max(scores[0], model.lower), model.upper)];
+    if (model.link === "logit") {
+      const positive = logistic(scores[0]);
+      return [1 - positive, positive];
+    }
+    const top = Math.max(...scores);
+    const parts = scores.map((score) => Math.exp(score - top));
+    const sum = parts.reduce((all, one) => all + one, 0);
+    return parts.map((part) => part / sum);
+  }
+
+  function logistic(score) {
+    return score >= 0 ? 1 / (1 + Math.exp(-score)) : Math.exp(score) / (1 + Math.exp(score));
+  }
+
+  function root(errors) {
+    return errors.some((one) => one === null) ? null
+      : Math.sqrt(errors.reduce((all, one) => all + one * one, 0));
+  }
+
+  function explain(values) {
+    const bins = model.terms.map((term, i) => findBin(term, values[i]));
+    const scores = model.intercept.slice();
+    bins.forEach((bin, i) => model.terms[i].scores[bin].forEach((one, k) => { scores[k] += one; }));
+    return {
+      bins, scores,
+      errors: model.intercept_errors.map((one, k) =>
+        root([one, ...bins.map((bin, i) => model.terms[i].errors[bin][k])])),
+      predictions: respond(scores),
+    };
+  }
+
+  // -- the form ---------------------------------------------------------------------------------
+
+  function read({ term, field, gap }) {
+    if (term.kind === "category") return Number(field.value);
+    if (gap.checked || field.value.trim() === "") return null;
+    const number = Number(field.value);
+    return Number.isFinite(number) ? Math.min(Math.max(number, term.lower), term.upper) : null;
+  }
+
+  function fill(values) {
+    fields.forEach(({ term, field, gap }, i) => {
+      const value = values[i];
+      if (term.kind === "category") {
+        field.value = String(value);
+        return;
+      }
+      gap.checked = value === null;
+      field.disabled = value === null;
+      field.value = value === null ? "" : String(value);
+    });
+  }
+
+  function tell(value, { term, field }) {
+    if (term.kind === "category") return field.options[field.selectedIndex].textContent;
+    if (value === null) return "(missing)";
+    const given = Number(field.value);
+    return given === value ? short(value, 10, false)
+      : short(given, 10, false) + ", read as " + short(value, 10, false);
+  }
+
+  // -- what is shown ----------------------------------------------------------------------------
+
+  function sentence(found) {
+    if (model.link === "identity") {
+      return "Prediction: " + short(found.predictions[0], 4, true)
+        + (found.errors[0] === 0 ? "" : " (noise alone: ± " + short(found.errors[0] === null ? Infinity : 2 * found.errors[0], 2, true) + ")");
+    }
+    const best = found.predictions.indexOf(Math.max(...found.predictions));
+    let text = "Prediction: '" + model.classes[best] + "' with probability " + percent(found.predictions[best]);
+    if (model.link === "logit" && found.errors[0] > 0) {
+      const sign = best === 1 ? 1 : -1;
+      const ends = [-2, 2].map((side) => percent(logistic(sign * found.scores[0] + side * found.errors[0])));
+      if (ends[0] !== ends[1]) text += " (noise alone: " + ends.join(" to ") + ")";
+    }
+    return text;
+  }
+
+  function element(tag, name, text) {
+    const made = document.createElement(tag);
+    if (name) made.className = name;
+    if (text !== undefined) made.textContent = text;
+    return made;
+  }
+
+  // A bar from the middle; a thin line shows two standard errors of the noise to both sides.
+  function bar(size, error, top) {
+    const track = element("span", "bar");
+    track.setAttribute("aria-hidden", "true");
+    const place = (value) => 50 + 50 * Math.min(Math.max(value / top, -1), 1);
+    const add = (name, from, to) => {
+      const part = element("i", name);
+      part.style.left = Math.min(from, to) + "%";
+      part.style.width = Math.abs(to - from) + "%";
+      track.append(part);
+    };
+    add(size > 0 ? "raise" : "lower", 50, place(size));
+    track.append(element("i", "zero"));
+    if (error) add("noise", place(size - 2 * error), place(size + 2 * error));
+    return track;
+  }
+
+  function line(what, size, error, top, added) {
+    const made = element("li", added ? "" : "whole");
+    const amount = element("span", "amount", noisy(size, error, added));
+    made.append(element("span", "what", what), amount, added ? bar(size, error, top) : element("span", "bar"));
+    made.dataset.value = String(size);
+    made.dataset.error = String(error);
+    return made;
+  }
+
+  function show() {
+    const values = fields.map(read);
+    const found = explain(values);
+    const best = found.predictions.indexOf(Math.max(...found.predictions));
+    const k = !told ? 0 : told.value === "best" ? best : Number(told.value);
+    const parts = found.bins.map((bin, i) => ({
+      i, size: model.terms[i].scores[bin][k], error: model.terms[i].errors[bin][k] }));
+    parts.sort((a, b) => Math.abs(b.size) - Math.abs(a.size) || a.i - b.i);
+    const top = Math.max(1e-300, ...parts.map((one) => Math.abs(one.size) + 2 * (one.error || 0)));
+    steps.replaceChildren(
+      line("starts at", model.intercept[k], model.intercept_errors[k], top, false),
+      ...parts.map((one) => {
+        const made = line(model.terms[one.i].name + " = " + tell(values[one.i], fields[one.i]), one.size, one.error, top, true);
+        made.dataset.term = String(one.i);
+        return made;
+      }),
+      line(model.outputs.length > 1 ? "score of '" + model.outputs[k] + "'" : "score", found.scores[k], found.errors[k], top, false));
+    if (chances) {
+      chances.replaceChildren(...model.classes.map((name, i) =>
+        element("li", "", "'" + name + "' " + percent(found.predictions[i]))));
+    }
+    // Changed once, so that it is read out once.
+    answer.textContent = sentence(found) + ". Score: " + noisy(found.scores[k], found.errors[k], false)
+      + (model.outputs.length > 1 ? " for '" + model.outputs[k] + "'." : ".");
+    answer.dataset.scores = JSON.stringify(found.scores);
+    answer.dataset.errors = JSON.stringify(found.errors);
+    answer.dataset.predictions = JSON.stringify(found.predictions);
+  }
+
+  byId("row-form").addEventListener("submit", (event) => event.preventDefault());
+  byId("row-form").addEventListener("input", (event) => {
+    if (event.target === rowChoice) {
+      if (rowChoice.value !== "") fill(model.rows[Number(rowChoice.value)]);
+    } else {
+      fields.forEach(({ field, gap }) => { if (gap) field.disabled = gap.checked; });
+      if (rowChoice && event.target !== told) rowChoice.value = "";
+    }
+    show();
+  });
+  byId("typical").addEventListener("click", () => {
+    fill(model.typical);
+    if (rowChoice) rowChoice.value = "";
+    show();
+  });
+  fill(model.rows.length ? model.rows[0] : model.typical);
+  if (rowChoice) rowChoice.value = "0";
+  show();
+})();

@@ -1,0 +1,145 @@
+// Figures follow the colours of the page: Plotly draws them, this chooses in which colours.
+(function () {
+  "use strict";
+  const DARK = "@dark", SPLIT = "   |   ", NARROW = 560;
+  const root = document.documentElement;
+  const asked = window.matchMedia("(prefers-color-scheme: dark)");
+  const plain = window.Plotly.newPlot;
+  const figures = [];
+  let printing = false;
+
+  function isDark() {
+    if (printing) return false;
+    const chosen = root.dataset.scheme;
+    return chosen ? chosen === "dark" : asked.matches;
+  }
+
+  function property(name) {
+    return getComputedStyle(root).getPropertyValue(name).trim();
+  }
+
+  function colour(value) {
+    const key = value.toLowerCase();
+    if (key in DARK) return DARK[key];
+    const parts = /^rgba\((\d+),(\d+),(\d+),([\d.]+)\)$/.exec(key);
+    if (!parts) return value;
+    const hex = "#" + parts.slice(1, 4).map((n) => Number(n).toString(16).padStart(2, "0")).join("");
+    if (!(hex in DARK)) return value;
+    const mixed = [1, 3, 5].map((i) => parseInt(DARK[hex].slice(i, i + 2), 16));
+    return "rgba(" + mixed.join(",") + "," + parts[4] + ")";
+  }
+
+  // Only what is named a colour is one: a level called "#222" stays as it is.
+  function recolour(value, name) {
+    if (typeof value === "string") {
+      if (/color$/i.test(name)) return colour(value);
+      if (name === "ticktext") {
+        return value.replace(/<span style="color:(#\w+)/g, (all, one) => '<span style="color:' + colour(one));
+      }
+      return value;
+    }
+    if (Array.isArray(value)) {
+      return name === "colorscale" ? value : value.map((one) => recolour(one, name));
+    }
+    if (value && typeof value === "object" && !ArrayBuffer.isView(value)) {
+      if ("bdata" in value) return value;
+      const result = {};
+      for (const key of Object.keys(value)) {
+        result[key] = key === "template" ? value[key] : recolour(value[key], key);
+      }
+      return result;
+    }
+    return value;
+  }
+
+  function clothe(figure) {
+    const swap = isDark() ? recolour : (value) => value;
+    const data = swap(figure.data, "");
+    const layout = Object.assign({}, swap(figure.layout, ""));
+    const ink = property("--ink"), line = property("--line");
+    layout.font = Object.assign({}, layout.font, { color: ink });
+    layout.paper_bgcolor = "rgba(0,0,0,0)";
+    if (!figure.layout.plot_bgcolor) layout.plot_bgcolor = "rgba(0,0,0,0)";
+    for (const key of Object.keys(layout)) {
+      if (!/^[xy]axis\d*$/.test(key)) continue;
+      layout[key] = Object.assign({ zerolinecolor: line }, layout[key], { gridcolor: line, linecolor: line });
+    }
+    for (const key of ["xaxis", "yaxis"]) {
+      if (!(key in layout)) layout[key] = { gridcolor: line, zerolinecolor: line };
+    }
+    breakTitle(figure, layout);
+    if (printing) layout.width = figure.node.parentElement.clientWidth;
+    return { data, layout };
+  }
+
+  // A title of two halves that would be cut off on a narrow screen gets two lines.
+  function breakTitle(figure, layout) {
+    const title = (layout.xaxis.title || {}).text || "";
+    if (!title.includes(SPLIT) || figure.node.clientWidth > NARROW) return;
+    layout.xaxis.title = Object.assign({}, layout.xaxis.title, { text: title.replace(SPLIT, "<br>") });
+    layout.margin = Object.assign({}, layout.margin, { b: ((layout.margin || {}).b || 45) + 18 });
+    layout.height += 18;
+  }
+
+  function draw(figure) {
+    // What is folded or not chosen has no width yet: it is drawn when it is shown.
+    if (!figure.node.getClientRects().length) return Promise.resolve(figure.node);
+    const { data, layout } = clothe(figure);
+    const known = figure.drawn;
+    figure.drawn = true;
+    return (known ? window.Plotly.react : plain)(figure.node, data, layout, figure.config);
+  }
+
+  function drawAll() {
+    figures.forEach(draw);
+  }
+
+  function drawRest() {
+    figures.filter((figure) => !figure.drawn).forEach(draw);
+  }
+
+  window.Plotly.newPlot = function (place, data, layout, config) {
+    const node = typeof place === "string" ? document.getElementById(place) : place;
+    const figure = { node, data, layout, config, drawn: false };
+    figures.push(figure);
+    return draw(figure);
+  };
+
+  function setPrinting(on) {
+    printing = on;
+    root.classList.toggle("printing", on);
+    drawAll();
+  }
+
+  // Plotly follows a new width by itself; titles that break do not.
+  let width = window.innerWidth;
+  function resize() {
+    const crossed = (width > NARROW) !== (window.innerWidth > NARROW);
+    width = window.innerWidth;
+    if (crossed) drawAll();
+  }
+
+  root.classList.add("scripted");
+  asked.addEventListener("change", drawAll);
+  document.addEventListener("toggle", drawRest, true);
+  document.addEventListener("voile:shown", drawRest);
+  window.addEventListener("resize", resize);
+  // Browsers differ in whether colours have changed back when printing ends: both are heard.
+  window.matchMedia("print").addEventListener("change", (event) => setPrinting(event.matches));
+  window.addEventListener("beforeprint", () => setPrinting(true));
+  window.addEventListener("afterprint", () => setPrinting(false));
+
+  document.addEventListener("DOMContentLoaded", () => {
+    const button = document.getElementById("scheme");
+    if (!button) return;
+    const next = { auto: "light", light: "dark", dark: "auto" };
+    let chosen = "auto";
+    button.addEventListener("click", () => {
+      chosen = next[chosen];
+      if (chosen === "auto") delete root.dataset.scheme;
+      else root.dataset.scheme = chosen;
+      button.textContent = "Colours: " + { auto: "automatic", light: "light", dark: "dark" }[chosen];
+      drawAll();
+    });
+  });
+})();

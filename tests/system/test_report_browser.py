@@ -1,0 +1,397 @@
+"""Reports in a real browser: exact, readable by everybody in light and dark, alone, printable."""
+
+import itertools
+import json
+import re
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from explained_models import CENSUS_ROWS, census_model, classes_model, price_model
+from filter_models import WARD_ROWS, picture_filters, ward_model
+from influence_records import census_influences, review_influences
+from prototype_models import MIXED_ROWS, mixed_model, picture_model, tumour_model
+from test_model_report import EVIL, fitted, hostile_model, spend
+
+from voile import Budget, Ledger
+from voile.explaining import explain_local
+from voile.privacy.public_rows import encode_public
+from voile.report import influence_page, local_page
+from voile.report.model_report import draw_report
+from voile.schema import Category
+
+playwright = pytest.importorskip(
+    "playwright.sync_api", reason="playwright drives the browser: pip install playwright"
+)
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("chrome")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium is installed")
+
+REVIEW = (Path(__file__).parent / "report_browser.js").read_text(encoding="utf-8")
+QUIET = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+CLASS_ROWS = {
+    "age": [25, 110, None, -4, 99.99],
+    "days in hospital": [0, 12, 13, None, 5000],
+    "reason for admission as the referring physician wrote it": [
+        "fracture",
+        "other",
+        None,
+        "a meteorite",
+        "stroke",
+    ],
+}
+PRICE_ROWS = {
+    "area": [20, 300, None, 111.5, 1e9],
+    "built": [1910, 1909.999999, 2030, None, 1985],
+    "town": [
+        "Town of Saint A0 upon the River",
+        "Atlantis",
+        None,
+        "Town of Saint B27 upon the River",
+        "Town of Saint H59 upon the River",
+    ],
+}
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with playwright.sync_playwright() as driver:
+        opened = driver.chromium.launch(executable_path=CHROMIUM, args=QUIET)
+        yield opened
+        opened.close()
+
+
+class Visit:
+    """A page in the browser, and all that it said and asked for."""
+
+    def __init__(self, browser, text, folder, **settings):
+        self.said, self.asked = [], []
+        path = folder / "page.html"
+        path.write_text(text, encoding="utf-8")
+        size = {"width": 1100, "height": 800}
+        self.page = browser.new_page(viewport=size, **{"color_scheme": "light", **settings})
+        self.page.on("console", lambda one: self.said.append(one.text))
+        self.page.on("pageerror", lambda one: self.said.append(str(one)))
+        self.page.on("dialog", lambda one: (self.said.append("dialog"), one.dismiss()))
+        self.page.on("request", lambda one: self.asked.append(one.url))
+        self.page.goto(path.as_uri())
+        self.page.evaluate(REVIEW)
+        self.home = path.as_uri()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.page.close()
+
+    def review(self, what):
+        return self.page.evaluate(f"review.{what}()")
+
+    def settle(self):
+        """Wait until figures have taken a new width or colour."""
+        self.page.evaluate("() => new Promise((done) => setTimeout(done, 250))")
+
+    def check_alone(self):
+        assert self.said == []
+        # Plotly draws the cells of a map into pictures that never leave the browser.
+        assert {re.sub("^(data|blob):.*", r"\1", one) for one in self.asked} <= {
+            self.home,
+            "data",
+            "blob",
+        }
+
+
+def ledger_of_two():
+    ledger = Ledger(Budget(2, 1e-6), dataset="census")
+    spend(ledger, "summary of the columns")
+    spend(ledger, "an additive model")
+    return ledger
+
+
+def told_local():
+    return local_page.draw_page(explain_local(census_model(), CENSUS_ROWS))
+
+
+PAGES = {
+    "census": lambda: draw_report(
+        fitted(census_model()), ledger=ledger_of_two(), rows=CENSUS_ROWS, title="Income"
+    ),
+    "classes": lambda: draw_report(fitted(classes_model())),
+    "prototypes": lambda: draw_report(fitted(tumour_model())),
+    "mixed prototypes": lambda: draw_report(fitted(mixed_model()), rows=MIXED_ROWS),
+    "prototype pictures": lambda: draw_report(fitted(picture_model())),
+    "filters": lambda: draw_report(fitted(ward_model()), rows=WARD_ROWS),
+    "filter pictures": lambda: draw_report(fitted(picture_filters((6, 5)))),
+    "hostile": lambda: draw_report(fitted(hostile_model()), title=EVIL),
+    "local page": told_local,
+    "influence page": lambda: influence_page.draw_page(census_influences()),
+    "text page": lambda: influence_page.draw_page(review_influences()),
+}
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_everybody_can_read_the_page(name, browser, tmp_path):
+    with Visit(browser, PAGES[name](), tmp_path) as visit:
+        page = visit.page
+        light = visit.review("contrast")
+        assert light["bad"] == []
+        assert light["seen"] > 30
+        assert visit.review("names") == []
+        figures = page.locator("figure").count()
+        assert figures == 0 or light["drawn"] > 5 * min(figures, 2)
+        page.emulate_media(color_scheme="dark")
+        visit.settle()
+        dark = visit.review("contrast")
+        assert dark["bad"] == []
+        assert (dark["seen"], dark["drawn"]) == (light["seen"], light["drawn"])
+        assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 23, 28)"
+        page.set_viewport_size({"width": 400, "height": 800})
+        visit.settle()
+        assert visit.review("overflow") == []
+        for one in page.locator("details").all():
+            one.evaluate("node => { node.open = true }")
+        visit.settle()
+        assert visit.review("overflow") == []
+        assert visit.review("contrast")["bad"] == []
+        visit.check_alone()
+
+
+def test_a_page_that_cannot_be_read_is_found(browser, tmp_path):
+    planted = (
+        "<body style='background:#fff'><p style='color:#999'>pale</p><input id=x>"
+        "<div style='width:900px'>wide</div><h3>jump</h3><img src='data:,'></body>"
+    )
+    with Visit(browser, planted, tmp_path) as visit:
+        assert any("pale" in one for one in visit.review("contrast")["bad"])
+        assert len(visit.review("names")) >= 4
+        visit.page.set_viewport_size({"width": 400, "height": 800})
+        assert visit.review("overflow")
+
+
+# -- the form -----------------------------------------------------------------------------------
+
+
+def fill(page, model, rows, i):
+    """Fill the form by hand, as a reader would."""
+    for j, term in enumerate(model.terms):
+        value = rows[term.name][i]
+        if isinstance(term.column, Category):
+            levels = [str(one) for one in term.column.levels]
+            known = "(missing)" if value is None else "(other)"
+            page.select_option(f"#field-{j}", label=value if value in levels else known)
+        else:
+            page.set_checked(f"#missing-{j}", value is None)
+            if value is not None:
+                page.fill(f"#field-{j}", repr(value))
+
+
+def check_answer(page, model, told, i):
+    """What the page says is what the model says, to nine digits."""
+    answer = page.locator("#answer")
+    near = {"rtol": 1e-9, "atol": 1e-9}
+    for name, wanted in (
+        ("scores", told.scores[i]),
+        ("errors", told.score_errors[i]),
+        ("predictions", np.atleast_1d(told.predictions[i])),
+    ):
+        assert np.allclose(json.loads(answer.get_attribute(f"data-{name}")), wanted, **near)
+    k = told.told_output(i)
+    steps = page.eval_on_selector_all("#steps li", "all => all.map((one) => ({...one.dataset}))")
+    parts = {int(one["term"]): one for one in steps if "term" in one}
+    assert len(parts) == len(model.terms)
+    for j in range(len(model.terms)):
+        assert np.isclose(float(parts[j]["value"]), told.values[i, j, k], **near)
+        assert np.isclose(float(parts[j]["error"]), told.standard_errors[i, j, k], **near)
+    sizes = [abs(float(one["value"])) for one in steps[1:-1]]
+    assert sizes == sorted(sizes, reverse=True)
+    assert np.isclose(float(steps[0]["value"]), told.base_values[k], **near)
+    assert np.isclose(float(steps[-1]["value"]), told.scores[i, k], **near)
+    bars = page.eval_on_selector_all(
+        "#steps li[data-term]", "all => all.map((one) => one.querySelector('i').className)"
+    )
+    assert bars == ["raise" if float(one["value"]) > 0 else "lower" for one in steps[1:-1]]
+
+
+@pytest.mark.parametrize(
+    ("model", "rows"),
+    [
+        pytest.param(census_model(), CENSUS_ROWS, id="two classes"),
+        pytest.param(classes_model(), CLASS_ROWS, id="several classes"),
+        pytest.param(price_model(), PRICE_ROWS, id="regression"),
+    ],
+)
+def test_the_form_says_what_the_model_says(model, rows, browser, tmp_path):
+    told = explain_local(model, rows)
+    columns = encode_public(rows, model.schema)
+    assert np.array_equal(told.scores, model.scores(columns))
+    with Visit(browser, draw_report(fitted(model), rows=rows), tmp_path) as visit:
+        page = visit.page
+        check_answer(page, model, told, 0)
+        for i in range(1, len(told)):
+            page.select_option("#row-choice", str(i))
+            check_answer(page, model, told, i)
+        # By hand: missing values, levels that are not listed, numbers beyond their bounds.
+        for i in (2, 3):
+            fill(page, model, rows, i)
+            check_answer(page, model, told, i)
+            assert page.input_value("#row-choice") == ""
+        answer = page.locator("#answer")
+        assert answer.get_attribute("aria-live") == "polite"
+        assert answer.inner_text().startswith("Prediction: ")
+        page.click("#typical")
+        data = json.loads(page.locator("#model-data").text_content())
+        typical = {
+            term.name: np.array([np.nan if value is None else value])
+            for term, value in zip(model.terms, data["typical"], strict=True)
+        }
+        scores = json.loads(answer.get_attribute("data-scores"))
+        assert np.allclose(scores, model.scores(typical)[0], rtol=1e-9, atol=1e-9)
+        visit.check_alone()
+
+
+def test_values_at_the_borders_of_bins_are_read_as_the_model_reads_them(browser, tmp_path):
+    model = price_model()
+    with Visit(browser, draw_report(fitted(model)), tmp_path) as visit:
+        term = model.terms[0]
+        borders = [20, *term.cuts[[0, 1, 13, -1]], 300]
+        for value in itertools.chain(
+            borders, np.nextafter(borders[1:-1], -1e9), [-5, 1e12, 1e-300]
+        ):
+            visit.page.fill("#field-0", repr(float(value)))
+            step = visit.page.locator("#steps li[data-term='0']")
+            read = np.clip(np.array([float(value)]), 20, 300)
+            assert (
+                float(step.get_attribute("data-value")) == term.scores[term.find_bins(read)[0], 0]
+            )
+        visit.page.fill("#field-0", "")
+        assert float(step.get_attribute("data-value")) == term.scores[-1, 0]
+
+
+def test_any_class_can_be_told(browser, tmp_path):
+    model = classes_model()
+    told = explain_local(model, CLASS_ROWS)
+    with Visit(browser, draw_report(fitted(model), rows=CLASS_ROWS), tmp_path) as visit:
+        for k, name in enumerate(told.outputs):
+            visit.page.select_option("#told", str(k))
+            last = visit.page.locator("#steps li").last
+            assert f"score of '{name}'" in last.inner_text()
+            assert np.isclose(float(last.get_attribute("data-value")), told.scores[0, k])
+        chances = visit.page.locator("#chances li").all_inner_texts()
+        assert len(chances) == len(told.classes)
+        assert visit.page.input_value("#row-choice") == "0"
+
+
+def test_one_explained_row_is_shown_at_a_time(browser, tmp_path):
+    with Visit(browser, draw_report(fitted(mixed_model()), rows=MIXED_ROWS), tmp_path) as visit:
+        for i in (2, 0, 3):
+            visit.page.select_option("#row-choice", str(i))
+            shown = visit.page.locator(".told:visible")
+            assert shown.count() == 1
+            assert shown.locator("h3").first.inner_text().startswith(f"Row {i + 1} of 4")
+            # Its figure is drawn as wide as the page, though it was hidden when the page opened.
+            wide = shown.locator("figure svg.main-svg").first.bounding_box()["width"]
+            assert abs(wide - shown.bounding_box()["width"]) < 2
+        visit.check_alone()
+
+
+def test_names_never_run(browser, tmp_path):
+    with Visit(browser, draw_report(fitted(hostile_model())), tmp_path) as visit:
+        assert visit.page.locator("h3", has_text=EVIL).count() >= 1
+        assert visit.page.locator("#field-1 option").all_inner_texts()[0] == EVIL
+        assert visit.page.locator("img").count() == 0
+        # A level that looks like a colour keeps its name in the dark.
+        visit.page.emulate_media(color_scheme="dark")
+        visit.settle()
+        assert visit.page.locator("svg text", has_text="#222").count() == 1
+        visit.check_alone()
+
+
+# -- keyboard, scheme, print --------------------------------------------------------------------
+
+
+def test_everything_is_within_reach_of_the_keyboard(browser, tmp_path):
+    with Visit(browser, PAGES["census"](), tmp_path) as visit:
+        page = visit.page
+        count = visit.review("reachable")
+        seen = set()
+        for _ in range(count):
+            page.keyboard.press("Tab")
+            found = page.evaluate(
+                """() => {
+                  const one = document.activeElement, style = getComputedStyle(one);
+                  const box = one.getBoundingClientRect();
+                  window.order = window.order || new Map();
+                  if (!order.has(one)) order.set(one, order.size);
+                  return { place: order.get(one), tag: one.tagName, left: box.left,
+                    line: style.outlineStyle, width: parseFloat(style.outlineWidth) };
+                }"""
+            )
+            assert found["tag"] != "BODY"
+            assert found["line"] != "none", found
+            assert found["width"] >= 2, found
+            assert found["left"] >= 0, found
+            seen.add(found["place"])
+        assert len(seen) == count
+        # The first is the link that skips to the content.
+        page.reload()
+        page.keyboard.press("Tab")
+        assert page.evaluate("document.activeElement.className") == "skip"
+        page.keyboard.press("Enter")
+        assert page.evaluate("location.hash") == "#content"
+        # The form works by keys alone.
+        page.focus("#typical")
+        page.keyboard.press("Enter")
+        page.focus("#missing-0")
+        page.keyboard.press("Space")
+        assert page.locator("#field-0").is_disabled()
+        assert "age = (missing)" in page.locator("#steps").inner_text()
+
+
+def test_the_reader_can_choose_light_or_dark(browser, tmp_path):
+    with Visit(browser, told_local(), tmp_path, color_scheme="dark") as visit:
+        paper = "getComputedStyle(document.body).backgroundColor"
+        letters = "getComputedStyle(document.querySelector('svg .ytick text')).fill"
+        looks = []
+        for _ in range(4):
+            visit.settle()
+            looks.append((visit.page.evaluate(paper), visit.page.evaluate(letters)))
+            visit.page.click("#scheme")
+        dark = ("rgb(20, 23, 28)", "rgb(232, 234, 237)")
+        light = ("rgb(255, 255, 255)", "rgb(34, 34, 34)")
+        assert looks == [dark, light, dark, dark]
+        visit.check_alone()
+
+
+def test_print_is_light_and_nothing_is_cut_off(browser, tmp_path):
+    with Visit(browser, PAGES["census"](), tmp_path, color_scheme="dark") as visit:
+        page = visit.page
+        assert page.pdf(format="A4").startswith(b"%PDF")
+        visit.settle()
+        assert visit.review("contrast")["bad"] == []
+        # What the browser does around printing, held still in between.
+        page.emulate_media(media="print")
+        page.set_viewport_size({"width": 695, "height": 1000})  # A4 less its margins
+        page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+        visit.settle()
+        assert page.evaluate("getComputedStyle(document.body).backgroundColor") == (
+            "rgb(255, 255, 255)"
+        )
+        found = visit.review("contrast")
+        assert found["bad"] == []
+        assert found["drawn"] > 100
+        assert visit.review("overflow") == []
+        assert page.locator("nav").is_hidden()
+        page.evaluate("window.dispatchEvent(new Event('afterprint'))")
+        page.emulate_media(media="screen", color_scheme="dark")
+        visit.settle()
+        assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 23, 28)"
+        assert visit.review("contrast")["bad"] == []
+        visit.check_alone()
