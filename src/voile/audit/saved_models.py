@@ -78,7 +78,7 @@ def audit_model(
         name=f"{kind}: a made-up person against all others",
         note=_note(estimator),
     )
-    return AuditReport(f"Attack on the training of a {kind}", (found,))
+    return AuditReport(f"Attack on the training of {kind}", (found,))
 
 
 def _note(estimator: Any) -> str:

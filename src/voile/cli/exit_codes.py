@@ -57,15 +57,15 @@ def run(command: Callable[[], int | None]) -> int:
     from voile.errors import VoileError
 
     try:
-        return command() or 0
+        code = command() or 0
+        # Typer turns Ctrl-C into this code by itself.
+        return _tell(_INTERRUPTED, INTERRUPTED) if code == INTERRUPTED else code
     except VoileError as error:
         return _tell(str(error), code_of(error))
-    except click.exceptions.Abort:
+    except (click.exceptions.Abort, KeyboardInterrupt):
         return _tell(_INTERRUPTED, INTERRUPTED)
     except click.ClickException as error:
         return _tell(_usage(error), USAGE)
-    except KeyboardInterrupt:
-        return _tell(_INTERRUPTED, INTERRUPTED)
     except BrokenPipeError:
         # Whoever read has seen enough; Python would complain once more when it closes the stream.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -123,9 +123,11 @@ def _commented(schema: Schema, proposals: tuple[Proposal, ...], target: str | No
             name = target
         remark = why.get(name) if isinstance(name, str) else None
         lines.append(f"{line}  # {_one_line(remark)}" if remark else line)
-    left = [one for one in proposals if not one.use and one.name != target]
-    for one in left:
-        lines.append(f"# left out: {_one_line(one.name)} ({_one_line(one.why)})")
+    lines += [
+        f"# left out: {_one_line(one.name)} ({_one_line(one.why)})"
+        for one in proposals
+        if not one.use and one.name != target
+    ]
     return "\n".join(lines) + "\n"
 
 

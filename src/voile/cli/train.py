@@ -167,6 +167,8 @@ def _public_facts(
     from voile.cli.tables import describe_file, missing_column, propose_schema, with_task
     from voile.schema import Category, Number, Schema, Unit
 
+    if task is Task.REGRESSION and model is not ModelKind.EBM:
+        raise SettingError(f"--model {model} predicts classes: for --task regression use ebm.")
     known = describe_file(file)
     names = [one.name for one in known]
     if target not in names:

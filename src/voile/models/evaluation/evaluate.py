@@ -115,10 +115,16 @@ def _check_groups(groups: Sequence[str], schema: Schema) -> tuple[str, ...]:
 
 
 def _pay(
-    table: PrivateTable, model: Any, groups: tuple[str, ...], shape: Plan, budget: Budget, book: Any
+    table: PrivateTable,
+    model: Any,
+    kind: str,
+    groups: tuple[str, ...],
+    shape: Plan,
+    budget: Budget,
+    book: Ledger,
 ) -> Grant:
     plan = calibrate(budget, shape, book.relation)
-    grant = reserve(table, book, plan, f"quality of a model ({type(model).__name__})")
+    grant = reserve(table, book, plan, f"quality of {kind}")
     prepared = Prepared(model, model.schema, groups)
     keep(table, prepared.columns, prepared.keep)
     return grant
@@ -151,7 +157,7 @@ def _evaluate_classes(
     elif chances:
         shape += [gaussian_share(_CONFIDENCE, 0.3)]
     shape += [gaussian_share(_of_group(name), 0.3) for name in groups]
-    grant = _pay(table, model, groups, Plan(tuple(shape)), budget, book)
+    grant = _pay(table, model, kind, groups, Plan(tuple(shape)), budget, book)
     counted = _look(table, ConfusionCells(classes), grant, _CONFUSION)
     pairs = m.Counted(counted.values[:-1], counted.noise)
     found = _of_pairs(pairs, classes, confidence)
@@ -294,7 +300,7 @@ def _evaluate_numbers(
     target = model.schema.target
     width = float(target.upper) - float(target.lower)
     shape = Plan((gaussian_share(_SIZES, 0.25), gaussian_share(_SUMS, 0.75)))
-    grant = _pay(table, model, (), shape, budget, book)
+    grant = _pay(table, model, kind, (), shape, budget, book)
     sizes = _look(table, ErrorSizes(width), grant, _SIZES)
     clip, beyond = _choose_clip(sizes, width)
     sums = _look(table, ErrorSums(clip), grant, _SUMS)

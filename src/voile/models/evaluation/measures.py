@@ -144,7 +144,7 @@ def calibration_error(predicted: Floats, noise: float) -> Callable[[Floats], Flo
 
 
 def reliability(counted: Counted, predicted: Floats, confidence: float) -> list[Reliability]:
-    """What happened in each interval of predicted probabilities, where the noise lets it be told."""
+    """What happened in each interval of predicted probabilities, where noise lets it be told."""
     cells = counted.values.reshape(-1, 2)
     found = []
     for i, chance in enumerate(predicted):
