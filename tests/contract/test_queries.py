@@ -10,6 +10,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from evaluated import evaluated
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
@@ -38,6 +39,7 @@ from voile.models.ebm.queries import (
     ResidualSums,
     whole_mixing,
 )
+from voile.models.evaluation.queries import ErrorSums
 from voile.models.features import Features
 from voile.models.locally_linear.inputs import ONE as MAP_ONE
 from voile.models.locally_linear.inputs import POINTS, Inputs
@@ -651,6 +653,7 @@ prepared = {
     PairCounts: pair_counts,
     Directions: st.builds(Directions, inputs_of()),
     Brightness: brightness(),
+    **evaluated,
     **prototyped,
 }
 """Queries that read what their layout kept of the rows, of the target too."""
@@ -783,7 +786,10 @@ def cut(share, bound, grid):
     return [math.trunc(value / Fraction(grid)) for value in exact]
 
 
-@pytest.mark.parametrize("cls", [*simple, ResidualSizes, PairCounts], ids=lambda cls: cls.__name__)
+CELLS_OF_ROWS = [*simple, ResidualSizes, PairCounts, *(c for c in evaluated if c is not ErrorSums)]
+
+
+@pytest.mark.parametrize("cls", CELLS_OF_ROWS, ids=lambda cls: cls.__name__)
 def test_kernels_add_up_the_shares(cls):
     @settings(max_examples=40)
     @given(strategies[cls], st.lists(rows_for(cls), min_size=1, max_size=4), grids)

@@ -167,9 +167,19 @@ def _notes(facts: Facts, model: ModelName, delta: float) -> tuple[str, ...]:
         )
     if model == "ebm":
         notes.append(
-            "Real curves had half to twice the noise that was foretold on most public tables that "
-            "were tried; more where a class is very rare (1 in 600)."
+            "A column is taken to matter as much as training expects before it has seen any: one "
+            "that matters less is smoothed more, and has less noise."
         )
+        if facts.classification:
+            notes.append(
+                "Expect half to twice this noise in many tables, and up to four times as much "
+                "where levels or classes are very unevenly frequent, above all at large epsilons."
+            )
+        else:
+            notes.append(
+                "Training is taken to explain two thirds of the target's variance: expect from 0.4 "
+                "times to all of this noise in many tables, least where nearly all is explained."
+            )
     elif model == "locally_linear":
         notes.append(
             "The noise of maps is an upper estimate that hardly depends on epsilon; what grows "

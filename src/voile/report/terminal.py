@@ -24,9 +24,7 @@ from voile.explain.prototype_explanation import PrototypeExplanation
 from voile.explain.prototype_text import no_rows_text, relevance_text
 from voile.explain.term import ExplainedTerm
 from voile.explain.wording import noisy, short, signed
-from voile.planning.record import Forecast
 from voile.report.filter_terminal import print_bank, print_row
-from voile.report.forecast_terminal import print_forecast
 from voile.report.heat_map_terminal import print_heat_maps
 from voile.report.influence_terminal import print_influences
 from voile.report.prototype_terminal import print_decision, tabulate_prototypes
@@ -44,9 +42,9 @@ def print_record(record: object) -> None:
         # Attacks take a second to load, which no explanation should wait for.
         import_module("voile.report.audit_terminal").print_attacks(console, record)
         return
-    if isinstance(record, Forecast):
-        # Nothing was spent: there is no receipt to end with.
-        print_forecast(console, record)
+    if type(record).__name__ == "Forecast":
+        # Nothing was spent: there is no receipt to end with. And models need not be loaded here.
+        import_module("voile.report.forecast_terminal").print_forecast(console, record)
         return
     if isinstance(record, GlobalExplanation):
         console.print(Text(f"Terms by importance: {score_text(record)}", style="bold"))

@@ -126,7 +126,7 @@ def _pay(
     plan = calibrate(budget, shape, book.relation)
     grant = reserve(table, book, plan, f"quality of {kind}")
     prepared = Prepared(model, model.schema, groups)
-    keep(table, prepared.columns, prepared.keep)
+    keep(table, prepared.columns, prepared.prepare)
     return grant
 
 

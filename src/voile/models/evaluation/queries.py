@@ -39,7 +39,7 @@ class Prepared:
         """Columns that are read."""
         return (*self.schema, TARGET)
 
-    def keep(self, block: Block) -> None:
+    def prepare(self, block: Block) -> None:
         """Answer and keep; nothing comes out."""
         columns = {name: block[name] for name in self.schema}
         said: Answers = answer(self.model, columns, block.rows)

@@ -1,7 +1,7 @@
 // Figures follow the colours of the page: Plotly draws them, this chooses in which colours.
 (function () {
   "use strict";
-  const DARK = "@dark", SPLIT = "   |   ", NARROW = 560;
+  const DARK = "@dark", SPLIT = "   |   ", NARROW = 560, LINE = 26;
   const root = document.documentElement;
   const asked = window.matchMedia("(prefers-color-scheme: dark)");
   const plain = window.Plotly.newPlot;
@@ -67,18 +67,36 @@
     for (const key of ["xaxis", "yaxis"]) {
       if (!(key in layout)) layout[key] = { gridcolor: line, zerolinecolor: line };
     }
-    breakTitle(figure, layout);
+    breakTitles(figure, layout);
     if (printing) layout.width = figure.node.parentElement.clientWidth;
     return { data, layout };
   }
 
-  // A title of two halves that would be cut off on a narrow screen gets two lines.
-  function breakTitle(figure, layout) {
-    const title = (layout.xaxis.title || {}).text || "";
-    if (!title.includes(SPLIT) || figure.node.clientWidth > NARROW) return;
-    layout.xaxis.title = Object.assign({}, layout.xaxis.title, { text: title.replace(SPLIT, "<br>") });
-    layout.margin = Object.assign({}, layout.margin, { b: ((layout.margin || {}).b || 45) + 18 });
-    layout.height += 18;
+  function wrap(text) {
+    const lines = [""];
+    for (const word of text.split(" ")) {
+      const last = lines[lines.length - 1];
+      if (last && last.length + 1 + word.length > LINE) lines.push(word);
+      else lines[lines.length - 1] = last ? last + " " + word : word;
+    }
+    return lines;
+  }
+
+  // A long title beneath would be cut off on a narrow screen: it gets several lines.
+  function breakTitles(figure, layout) {
+    if (figure.node.clientWidth > NARROW) return;
+    let most = 1;
+    for (const key of Object.keys(layout)) {
+      const title = /^xaxis\d*$/.test(key) && layout[key].title;
+      if (!title || !title.text) continue;
+      const lines = title.text.split(SPLIT).flatMap(wrap);
+      most = Math.max(most, lines.length);
+      layout[key] = Object.assign({}, layout[key], {
+        title: Object.assign({}, title, { text: lines.join("<br>") }) });
+    }
+    const room = 16 * (most - 1), margin = layout.margin || {};
+    layout.margin = Object.assign({}, margin, { b: (margin.b || 45) + room });
+    layout.height += room;
   }
 
   function draw(figure) {
@@ -87,7 +105,16 @@
     const { data, layout } = clothe(figure);
     const known = figure.drawn;
     figure.drawn = true;
-    return (known ? window.Plotly.react : plain)(figure.node, data, layout, figure.config);
+    const { node, config } = figure;
+    if (!known) return plain(node, data, layout, config);
+    return window.Plotly.react(node, data, layout, config).then(() => fit(node));
+  }
+
+  // Plotly keeps the width of paper when the page is on the screen again.
+  function fit(node) {
+    const off = Math.abs(node._fullLayout.width - node.clientWidth) > 1;
+    if (off && !printing && node.clientWidth) return window.Plotly.Plots.resize(node);
+    return node;
   }
 
   function drawAll() {
