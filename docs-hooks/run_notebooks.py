@@ -16,12 +16,12 @@ import nbformat
 from nbclient import NotebookClient
 
 DOCS = Path(__file__).parents[1] / "docs"
-PAGES = {
-    "table": ("model.html", 1000, 1000),
-    "images": ("prototypes.html", 1000, 820),
-    "black-box": ("why.html", 1000, 760),
+PICTURES = {
+    "table": {"table": ("model.html", 1000, 1130)},
+    "images": {"images": ("prototypes.html", 1000, 1240), "filters": ("filters.html", 1000, 900)},
+    "black-box": {"black-box": ("why.html", 1000, 1060)},
 }
-"""The page of each notebook that its picture shows, and how much of it, in pixels."""
+"""Of each notebook its pictures: the page it wrote, and how much of it, in pixels."""
 
 
 def run(name: str) -> None:
@@ -33,8 +33,9 @@ def run(name: str) -> None:
             notebook, timeout=600, resources={"metadata": {"path": folder}}, record_timing=False
         )
         client.execute()
-        page, width, height = PAGES[name]
-        take_picture(Path(folder) / page, DOCS / "pictures" / f"notebook-{name}.png", width, height)
+        for picture, (page, width, height) in PICTURES[name].items():
+            place = DOCS / "pictures" / f"notebook-{picture}.png"
+            take_picture(Path(folder) / page, place, width, height)
     notebook.metadata = {
         "kernelspec": notebook.metadata["kernelspec"],
         "language_info": {"name": "python"},
@@ -44,20 +45,22 @@ def run(name: str) -> None:
 
 
 def take_picture(page: Path, path: Path, width: int, height: int) -> None:
-    """Draw a page into a PNG file, two pixels to each."""
+    """Draw a page into a PNG file, three pixels for two."""
     browser = shutil.which("chromium") or shutil.which("chromium-browser")
     if browser is None:
         print("no chromium: the picture stays as it is")
         return
     options = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run"]
     options += ["--disable-background-networking", f"--user-data-dir={page.parent}/profile"]
-    options += ["--hide-scrollbars", "--force-device-scale-factor=2", "--virtual-time-budget=3000"]
+    options += [
+        "--hide-scrollbars",
+        "--force-device-scale-factor=1.5",
+        "--virtual-time-budget=3000",
+    ]
     options += [f"--window-size={width},{height}", f"--screenshot={path}"]
-    subprocess.run(
-        [browser, *options, page.as_uri()], check=True, capture_output=True, timeout=120
-    )
+    subprocess.run([browser, *options, page.as_uri()], check=True, capture_output=True, timeout=120)
 
 
 if __name__ == "__main__":
-    for chosen in sys.argv[1:] or PAGES:
+    for chosen in sys.argv[1:] or PICTURES:
         run(chosen)

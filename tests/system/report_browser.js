@@ -85,11 +85,12 @@
         if (!inside && one.getBoundingClientRect().right > width + 0.5) bad.push(one.tagName + "." + one.className);
       }
       for (const one of document.querySelectorAll("figure")) {
+        if (one.scrollHeight > one.clientHeight + 1) bad.push("figure too high " + one.getAttribute("aria-label").slice(0, 40));
         if (one.scrollWidth > one.clientWidth + 1) bad.push("figure " + one.scrollWidth + " " + one.getAttribute("aria-label").slice(0, 40));
         const box = one.getBoundingClientRect();
         for (const text of one.querySelectorAll("svg text")) {
           const place = text.getBoundingClientRect();
-          if (place.width && (place.left < box.left - 2 || place.right > box.right + 2)) bad.push("cut: " + text.textContent);
+          if (place.width && (place.left < box.left - 2 || place.right > box.right + 2 || place.bottom > box.bottom + 2)) bad.push("cut: " + text.textContent);
         }
       }
       return bad;

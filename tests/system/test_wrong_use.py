@@ -16,6 +16,7 @@ from voile.cli import exit_codes
 
 TRAIN = ["train", "patients.csv", "--target", "ill", "--schema", "patients.yaml"]
 KEPT = [*TRAIN, "--ledger", "hospital.db"]
+BOX = ["explain", "--blackbox", "box.joblib", "--run-code-of-the-blackbox"]
 USAGE, BUDGET, LEDGER, MODEL, EXTRA, FILES = 2, 3, 4, 5, 6, 7
 
 
@@ -169,13 +170,12 @@ WRONG = {
         "--run-code-of-the-blackbox",
     ),
     "black box that is no model": (
-        ["explain", "--blackbox", "box.joblib", "--run-code-of-the-blackbox"]
-        + ["--data", "patients.csv", "--schema", "patients.yaml", "new.csv"],
+        [*BOX, "--data", "patients.csv", "--schema", "patients.yaml", "new.csv"],
         USAGE,
         "dict",
     ),
     "black box without private rows": (
-        ["explain", "--blackbox", "box.joblib", "--run-code-of-the-blackbox", "new.csv"],
+        [*BOX, "new.csv"],
         USAGE,
         "--data",
     ),

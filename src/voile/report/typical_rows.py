@@ -65,11 +65,17 @@ def typical_of_filters(bank: FilterBank, schema: Schema, most: int) -> TypicalRo
 
 def _read(column: Column, features: Sequence[ExplainedFeature], values: Floats) -> list[Any]:
     if not isinstance(column, Category):
-        return [float(value) for value in values[:, 0]]
+        lower, upper = features[0].lower, features[0].upper
+        return [_rounded(float(value), lower, upper) for value in values[:, 0]]
     levels = column.levels or ()
     if not features or not levels:
         return [None] * len(values)
     return [levels[int(np.argmax(row))] for row in values]
+
+
+def _rounded(value: float, lower: float, upper: float) -> float:
+    """As many digits as people write, within the bounds."""
+    return min(max(float(f"{value:.4g}"), lower), upper)
 
 
 def _middle(column: Column) -> Any:

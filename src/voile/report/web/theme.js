@@ -54,7 +54,7 @@
 
   function clothe(figure) {
     const swap = isDark() ? recolour : (value) => value;
-    const data = swap(figure.data, "");
+    let data = swap(figure.data, "");
     const layout = Object.assign({}, swap(figure.layout, ""));
     const ink = property("--ink"), line = property("--line");
     layout.font = Object.assign({}, layout.font, { color: ink });
@@ -67,7 +67,10 @@
     for (const key of ["xaxis", "yaxis"]) {
       if (!(key in layout)) layout[key] = { gridcolor: line, zerolinecolor: line };
     }
-    breakTitles(figure, layout);
+    if (figure.node.clientWidth <= NARROW) data = makeNarrow(figure, data, layout);
+    for (const box of [figure.node, figure.node.parentElement]) {
+      if (box.style.height) box.style.height = layout.height + "px";
+    }
     if (printing) layout.width = figure.node.parentElement.clientWidth;
     return { data, layout };
   }
@@ -82,9 +85,9 @@
     return lines;
   }
 
-  // A long title beneath would be cut off on a narrow screen: it gets several lines.
-  function breakTitles(figure, layout) {
-    if (figure.node.clientWidth > NARROW) return;
+  // On a narrow screen a long title beneath would be cut off: it gets several lines. A map of
+  // squares needs no more height than width, and its numbers would be too small to read.
+  function makeNarrow(figure, data, layout) {
     let most = 1;
     for (const key of Object.keys(layout)) {
       const title = /^xaxis\d*$/.test(key) && layout[key].title;
@@ -97,6 +100,9 @@
     const room = 16 * (most - 1), margin = layout.margin || {};
     layout.margin = Object.assign({}, margin, { b: (margin.b || 45) + room });
     layout.height += room;
+    if (!layout.yaxis.scaleanchor) return data;
+    layout.height = Math.min(layout.height, figure.node.clientWidth + 40);
+    return data.map((one) => (one.type === "heatmap" ? Object.assign({}, one, { texttemplate: "" }) : one));
   }
 
   function draw(figure) {

@@ -1,0 +1,162 @@
+"""Tables in files: read as the schema says, whatever the values look like."""
+
+import gzip
+import math
+
+import pyarrow as pa
+import pyarrow.feather
+import pyarrow.parquet as pq
+import pytest
+
+from voile import Category, Number, Schema
+from voile.cli.tables import describe_file, propose_columns, propose_schema, read_table
+from voile.errors import DataError, SchemaError
+from voile.schema.frames import Kind
+
+SCHEMA = Schema({"age": Number(0, 120), "ward": Category(["A", "B"]), "flag": Category([0, 1])})
+TEXT = "age,ward,flag\n40,A,1\n,B,0\nold,,\n1e2,C,2\n 7 ,A,x\n"
+
+
+def numbers(column):
+    return [None if v is None or math.isnan(v) else v for v in column.to_pylist()]
+
+
+def check_table(table):
+    assert numbers(table["age"]) == [40, None, None, 100, 7]
+    assert table["ward"].to_pylist() == ["A", "B", None, "C", "A"]
+    assert numbers(table["flag"]) == [1, 0, None, 2, None]
+
+
+@pytest.mark.parametrize(
+    ("name", "make"),
+    [
+        ("t.csv", lambda text: text.encode()),
+        ("t.csv", lambda text: b"\xef\xbb\xbf" + text.encode()),
+        ("t.csv", lambda text: text.replace("\n", "\r\n").encode()),
+        ("t.tsv", lambda text: text.replace(",", "\t").encode()),
+        ("t.csv", lambda text: text.replace(",", ";").encode()),
+        ("t.csv", lambda text: text.replace(",", "|").encode()),
+        ("t.csv.gz", lambda text: gzip.compress(text.encode())),
+        ("t.csv", lambda text: ("\n" + text).encode()),
+        ("t.csv", lambda text: text.replace("A", '"A"').encode()),
+    ],
+    ids=[
+        "plain",
+        "mark",
+        "windows",
+        "tabs",
+        "semicolons",
+        "bars",
+        "packed",
+        "blank line",
+        "quotes",
+    ],
+)
+def test_texts_are_read_as_the_schema_says(tmp_path, name, make):
+    path = tmp_path / name
+    path.write_bytes(make(TEXT))
+    check_table(read_table(path, SCHEMA))
+
+
+def test_decimal_commas_go_with_semicolons(tmp_path):
+    (tmp_path / "t.csv").write_text("age;ward;flag\n3,5;A;1\n")
+    assert numbers(read_table(tmp_path / "t.csv", SCHEMA)["age"]) == [3.5]
+
+
+def test_dates_are_seconds(tmp_path):
+    (tmp_path / "t.csv").write_text(
+        "when\n1970-01-02\n1970-01-01 00:00:05\n1970-01-01T00:01\n2026-13-01\nlater\n"
+    )
+    table = read_table(tmp_path / "t.csv", Schema({"when": Number()}))
+    assert numbers(table["when"]) == [86400, 5, 60, None, None]
+
+
+def test_truth_values_are_read_in_many_words(tmp_path):
+    (tmp_path / "t.csv").write_text("ok\ntrue\nNo\n1\nFALSE\nmaybe\n")
+    table = read_table(tmp_path / "t.csv", Schema({"ok": Category([False, True])}))
+    assert table["ok"].to_pylist() == [True, False, True, False, None]
+
+
+def test_bytes_that_are_no_text_are_missing_and_no_error(tmp_path):
+    (tmp_path / "t.csv").write_bytes(b"age,ward\n40,A\n\xff\xfe,\xff\n41,B\n")
+    table = read_table(tmp_path / "t.csv", SCHEMA.select(["age", "ward"]))
+    assert numbers(table["age"]) == [40, None, 41]
+    assert len(table) == 3
+
+
+def test_a_line_of_another_length_is_skipped(tmp_path):
+    (tmp_path / "t.csv").write_text("age,ward\n40,A\n41,B,surprise\n42\n43,A\n")
+    table = read_table(tmp_path / "t.csv", SCHEMA.select(["age", "ward"]))
+    assert numbers(table["age"]) == [40, 43]
+
+
+def test_quoted_line_breaks_are_part_of_a_value(tmp_path):
+    (tmp_path / "t.csv").write_text('ward,age\n"A\nB",4\n')
+    table = read_table(tmp_path / "t.csv", SCHEMA.select(["age", "ward"]))
+    assert table["ward"].to_pylist() == ["A\nB"]
+
+
+def test_parquet_and_arrow_keep_their_types(tmp_path):
+    table = pa.table({"age": [1, 2], "ward": ["A", None], "flag": [0, 1], "more": [0, 0]})
+    pq.write_table(table, tmp_path / "t.parquet")
+    pyarrow.feather.write_feather(table, tmp_path / "t.feather", compression="uncompressed")
+    for name in ("t.parquet", "t.feather"):
+        found = read_table(tmp_path / name, SCHEMA, also=["more"])
+        assert found.column_names == ["age", "ward", "flag", "more"]
+        assert found["age"].to_pylist() == [1, 2]
+        assert [one.kind for one in describe_file(tmp_path / name)] == [
+            Kind.NUMBER,
+            Kind.OTHER,
+            Kind.NUMBER,
+            Kind.NUMBER,
+        ]
+
+
+def test_one_row_does_not_tip_the_kind_of_a_column(tmp_path):
+    lines = [f"{i},{i % 7}.5,2026-01-0{1 + i % 9}" for i in range(200)]
+    (tmp_path / "t.csv").write_text("\n".join(["a,b,c", *lines]))
+    kinds = [Kind.NUMBER, Kind.NUMBER, Kind.TIME]
+    assert [one.kind for one in describe_file(tmp_path / "t.csv")] == kinds
+    (tmp_path / "t.csv").write_text("\n".join(["a,b,c", *lines, "none,of,these"]))
+    assert [one.kind for one in describe_file(tmp_path / "t.csv")] == kinds
+
+
+def test_proposals_come_from_names_and_kinds(tmp_path):
+    names = "age,HoursPerWeek,patient_id,ph,fat_percent,income,city,phone"
+    (tmp_path / "t.csv").write_text(names + "\n" + "1,2,3,4,5,6,x,8\n" * 30)
+    found = {one.name: one for one in propose_columns(tmp_path / "t.csv")}
+    assert found["age"].column == Number(0, 120)
+    assert found["HoursPerWeek"].column == Number(0, 168)
+    assert found["ph"].column == Number(0, 14)
+    assert found["fat_percent"].column == Number(0, 100)
+    assert found["income"].column == Number()
+    assert found["city"].column == Category()
+    assert not found["patient_id"].use
+    assert not found["phone"].use
+    # Other values, the same names and kinds: the same proposal.
+    (tmp_path / "t.csv").write_text(names + "\n" + "999,-7,0,1e9,-5,0,yy,1\n" * 30)
+    assert {one.name: one for one in propose_columns(tmp_path / "t.csv")} == found
+
+
+def test_a_training_without_a_schema_takes_no_bounds_from_names(tmp_path):
+    (tmp_path / "t.csv").write_text("id,age,ill\n" + "1,2,no\n" * 9)
+    assert propose_schema(tmp_path / "t.csv", "ill") == Schema({"age": Number()}, target=Category())
+
+
+@pytest.mark.parametrize("text", ["", " \n\n", "\x00\x01"])
+def test_files_that_are_no_tables_are_refused(tmp_path, text):
+    (tmp_path / "t.csv").write_text(text)
+    with pytest.raises(DataError):
+        read_table(tmp_path / "t.csv", SCHEMA)
+
+
+def test_a_missing_column_is_named_with_the_nearest(tmp_path):
+    (tmp_path / "t.csv").write_text("age,wards,flag\n1,A,0\n")
+    with pytest.raises(SchemaError, match="did you mean 'wards'"):
+        read_table(tmp_path / "t.csv", SCHEMA)
+
+
+def test_a_truncated_archive_is_refused(tmp_path):
+    (tmp_path / "t.csv.gz").write_bytes(gzip.compress(TEXT.encode() * 100)[:40])
+    with pytest.raises(DataError):
+        read_table(tmp_path / "t.csv.gz", SCHEMA)
