@@ -31,7 +31,7 @@ _DRAWN_BY = {
     "Summary": "voile.report.summary_page",
 }
 _FRAMED_BY, _PRINTED_BY = "voile.report.page", "voile.report.terminal"
-_REPORTED_BY = "voile.report.model_report"
+_REPORTED_BY, _CARDS = "voile.report.model_report", "voile.report.cards"
 
 
 def write_page(record: Any, path: str | Path) -> Path:
@@ -61,6 +61,12 @@ def write_report(estimator: Any, path: str | Path, **parts: Any) -> Path:
 def draw_inline(record: Any) -> str:
     """HTML of a record for a notebook: its page inside a frame, which needs nothing around it."""
     text: str = import_module(_FRAMED_BY).frame_page(_draw_page(record))
+    return text
+
+
+def draw_card(record: Any) -> str:
+    """HTML of a fitted estimator or a ledger for a notebook: small, and without scripts."""
+    text: str = import_module(_CARDS).draw_card(record)
     return text
 
 

@@ -260,7 +260,7 @@ def test_what_was_released_is_paid_and_kept_when_the_rest_is_refused(place, monk
     budget = Budget(1.0, 1e-6)
     training = divide(budget, evaluate=True).training
     (place / "hospital.db").unlink()
-    tight = Budget(training.epsilon * 1.02, 1e-6)
+    tight = Budget(training.epsilon * 1.0005, 1e-6)
     assert Filter(tight).limit.loss < Filter(budget).limit.loss
     Ledger(place / "hospital.db", tight, dataset="patients")
     done = run_voile([*KEPT, "--epsilon", "1", "--json"], monkeypatch, capsys)

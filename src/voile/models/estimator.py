@@ -20,7 +20,7 @@ from voile.privacy.ledger import Ledger
 from voile.privacy.public_rows import encode_public
 from voile.privacy.receipt import Receipt
 from voile.privacy.vault import PrivateTable, protect
-from voile.rendering import write_report
+from voile.rendering import draw_card, write_report
 from voile.schema import Category, Number, Schema
 
 if TYPE_CHECKING:
@@ -336,3 +336,13 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _write(self, path: str | Path) -> Path:
         raise NotImplementedError
+
+    def _repr_html_(self) -> str:
+        if self.__sklearn_is_fitted__():
+            return draw_card(self)
+        text: str = super()._repr_html_()
+        return text
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        # scikit-learn's own would show its diagram, of a fitted model too.
+        return {"text/plain": repr(self), "text/html": self._repr_html_()}

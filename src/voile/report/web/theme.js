@@ -150,6 +150,7 @@
     const crossed = (width > NARROW) !== (window.innerWidth > NARROW);
     width = window.innerWidth;
     if (crossed) drawAll();
+    else drawRest();  // a frame in a notebook may have been hidden until now
   }
 
   root.classList.add("scripted");

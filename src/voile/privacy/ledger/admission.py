@@ -1,0 +1,106 @@
+"""Budget set aside for one adaptive job, charged before each of its looks."""
+
+from __future__ import annotations
+
+import os
+import threading
+from types import TracebackType
+from typing import TYPE_CHECKING, NoReturn, Self
+
+from voile.errors import BudgetExceeded, LedgerError, PlanError
+from voile.privacy.events import Plan
+from voile.privacy.filter import Amount, compose_adaptively
+from voile.privacy.ledger.entry import Entry, EntryKind, new_entry
+
+if TYPE_CHECKING:
+    from voile.privacy.ledger.ledger import Ledger
+
+
+class Admission:
+    """Budget set aside for one adaptive job; charge it before each look, then close it."""
+
+    def __init__(self, ledger: Ledger, entry: Entry) -> None:
+        self.ledger = ledger
+        self.entry = entry
+        self._used = Amount()
+        self._open = True
+        self._lock = threading.Lock()
+        self._process = os.getpid()
+
+    def charge(self, plan: Plan, what: str | None = None) -> Entry:
+        """Pay for the next look out of what was set aside.
+
+        Raises
+        ------
+        BudgetExceeded
+            If the looks so far and this one exceed the upper bound; nothing was charged.
+        """
+        if os.getpid() != self._process:
+            raise LedgerError(
+                "An admission belongs to the process that asked for it: ask the ledger for another "
+                "one in the forked process."
+            )
+        if self.entry.alone and not compose_adaptively(plan.events):
+            raise PlanError("This job has the whole budget for Gaussian looks: charge no others.")
+        price = self.ledger.filter.price_apart(plan.events)
+        with self._lock:
+            if not self._open:
+                raise PlanError("This admission is closed; ask the ledger for a new one.")
+            used = self._used + price
+            if not used.within(self.entry.price):
+                raise BudgetExceeded(
+                    "The charge is larger than what was set aside for this job: admit a larger "
+                    "upper bound. Nothing was charged."
+                )
+            entry = self.ledger._book.append(
+                lambda last: self._line(last, EntryKind.CHARGE, plan, price, what)
+            )
+            self._used = used
+            return entry
+
+    def close(self) -> None:
+        """Give back what was not charged. A job that never gets here has paid its upper bound.
+
+        Does nothing in a forked process: only the one that asked may give back, and only once.
+        """
+        if os.getpid() != self._process:
+            return
+        with self._lock:
+            if not self._open:
+                return
+            self._open = False
+            left = self.entry.price - self._used
+            if left.loss > 0 or left.chance > 0:
+                self.ledger._book.append(
+                    lambda last: self._line(last, EntryKind.RELEASE, Plan(()), left, None)
+                )
+
+    def _line(
+        self, last: Entry | None, kind: EntryKind, plan: Plan, price: Amount, what: str | None
+    ) -> Entry:
+        if last is None:
+            raise LedgerError("The ledger has lost the admission this job was given.")
+        return new_entry(
+            last,
+            what=what or self.entry.what,
+            kind=kind,
+            plan=plan,
+            price=price,
+            total=last.total - price if kind is EntryKind.RELEASE else last.total,
+            alone=last.alone,
+            parent=self.entry.id,
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __reduce__(self) -> NoReturn:
+        raise LedgerError("An admission belongs to the process that asked for it.")
