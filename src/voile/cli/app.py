@@ -59,6 +59,12 @@ def plan(
     ] = "0.1,0.5,1,2,4,8",
     delta: Delta = 1e-6,
     model: Annotated[train.ModelKind, typer.Option(help="Kind of model.")] = train.ModelKind.EBM,
+    target_rate: Annotated[
+        float | None, typer.Option(help="Public share of the scarcest class, if it is rare.")
+    ] = None,
+    target_spread: Annotated[
+        float | None, typer.Option(help="Public standard deviation of a target that is a number.")
+    ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write a page with pictures.")
     ] = None,
@@ -85,6 +91,8 @@ def plan(
         model=str(model),
         page=output,
         as_json=as_json,
+        target_rate=target_rate,
+        target_spread=target_spread,
     )
 
 

@@ -23,6 +23,8 @@ def run_plan(
     model: str,
     page: Path | None,
     as_json: bool,
+    target_rate: float | None = None,
+    target_spread: float | None = None,
 ) -> None:
     """Print the forecast, and write its page if asked.
 
@@ -45,6 +47,8 @@ def run_plan(
     page : Path, optional
         Where to write the page.
     as_json : bool
+    target_rate, target_spread : float, optional
+        Public share of the scarcest class, or standard deviation of a target that is a number.
     """
     chosen = read_epsilons(epsilons)
     public = _read_schema(file, schema, target)
@@ -61,6 +65,8 @@ def run_plan(
         epsilons=chosen,
         delta=delta,
         model=model.replace("-", "_"),  # type: ignore[arg-type]
+        target_rate=target_rate,
+        target_spread=target_spread,
     )
     if page is not None:
         try:

@@ -43,7 +43,10 @@ def draw_card(record: Any) -> str:
 
 
 def _model(estimator: Any) -> str:
-    whole = estimator.explain_global()
+    try:
+        whole = estimator.explain_global()
+    except SettingError:  # a network has no whole to tell
+        whole = None
     told = _terms(whole) if isinstance(whole, GlobalExplanation) else ""
     if isinstance(whole, FilterBank | PrototypeExplanation):
         told = _classes(whole)

@@ -1,7 +1,7 @@
 // Figures follow the colours of the page: Plotly draws them, this chooses in which colours.
 (function () {
   "use strict";
-  const DARK = "@dark", SPLIT = "   |   ", NARROW = 560, LINE = 26;
+  const DARK = "@dark", SPLIT = "   |   ", NARROW = 560;
   const root = document.documentElement;
   const asked = window.matchMedia("(prefers-color-scheme: dark)");
   const plain = window.Plotly.newPlot;
@@ -75,11 +75,11 @@
     return { data, layout };
   }
 
-  function wrap(text) {
+  function wrap(text, most) {
     const lines = [""];
     for (const word of text.split(" ")) {
       const last = lines[lines.length - 1];
-      if (last && last.length + 1 + word.length > LINE) lines.push(word);
+      if (last && last.length + 1 + word.length > most) lines.push(word);
       else lines[lines.length - 1] = last ? last + " " + word : word;
     }
     return lines;
@@ -88,14 +88,15 @@
   // On a narrow screen a long title beneath would be cut off: it gets several lines. A map of
   // squares needs no more height than width, and its numbers would be too small to read.
   function makeNarrow(figure, data, layout) {
+    const line = Math.max(12, Math.floor(figure.node.clientWidth / 17));
     let most = 1;
     for (const key of Object.keys(layout)) {
       const title = /^xaxis\d*$/.test(key) && layout[key].title;
       if (!title || !title.text) continue;
-      const lines = title.text.split(SPLIT).flatMap(wrap);
+      const lines = title.text.split(SPLIT).flatMap((half) => wrap(half, line));
       most = Math.max(most, lines.length);
       layout[key] = Object.assign({}, layout[key], {
-        title: Object.assign({}, title, { text: lines.join("<br>") }) });
+        title: Object.assign({}, title, { text: lines.join("<br>"), font: { size: 12 } }) });
     }
     const room = 16 * (most - 1), margin = layout.margin || {};
     layout.margin = Object.assign({}, margin, { b: (margin.b || 45) + room });
