@@ -63,7 +63,13 @@ def _describe(path: tuple[str, ...], command: click.Command) -> str:
     parts += [_arguments(arguments)] if arguments else []
     parts += [_options(command)]
     if examples:
-        parts += ["Examples:\n", "```text", *examples, "```", ""]
+        parts += [
+            "Example:\n" if len(examples) == 1 else "Examples:\n",
+            "```text",
+            *examples,
+            "```",
+            "",
+        ]
     return "\n".join(parts)
 
 
@@ -83,10 +89,14 @@ def _split(texts: list[str]) -> tuple[list[str], list[str]]:
 
 
 def _arguments(arguments: list[click.Argument]) -> str:
+    # One argument may show the names of all: "[MODEL] [ROWS]", and nothing for the second.
+    shown = " ".join(_metavar(one) for one in arguments)
+    names = re.findall(r"\[[^\]]*\]|\S+", shown)
+    assert len(names) == len(arguments), shown
     lines = ["| argument | |", "|---|---|"]
-    lines += [
-        f"| `{_metavar(one)}` | {_cell(getattr(one, 'help', '') or '')} |" for one in arguments
-    ]
+    for name, one in zip(names, arguments, strict=True):
+        told = _cell(getattr(one, "help", "") or "")
+        lines.append(f"| `{name.replace(' | ', ' or ')}` | {told} |")
     return "\n".join(lines) + "\n"
 
 

@@ -7,15 +7,18 @@ to a notebook lead to its page, and the page offers the notebook itself.
 import json
 import re
 from pathlib import PurePosixPath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from mkdocs.structure.files import File, Files
+if TYPE_CHECKING:
+    from mkdocs.structure.files import Files
 
 _LINK = re.compile(r"(\]\([^)\s]+)\.ipynb(#[^)]*)?\)")
 
 
-def on_files(files: Files, config: Any) -> Files:
+def on_files(files: "Files", config: Any) -> "Files":
     """Add a page for every notebook; the file itself stays, to be downloaded."""
+    from mkdocs.structure.files import File
+
     for file in list(files):
         if file.src_uri.endswith(".ipynb"):
             name = PurePosixPath(file.src_uri)
@@ -55,6 +58,9 @@ def _output(output: dict[str, Any]) -> str:
     if "image/png" in data:
         picture = "".join(data["image/png"]).replace("\n", "")
         return f"![output](data:image/png;base64,{picture})"
+    drawn = "".join(data.get("text/html", ""))
+    if drawn and "<script" not in drawn:
+        return "\n".join(line for line in drawn.splitlines() if line.strip())
     return _fenced("text", "".join(data["text/plain"]))
 
 

@@ -87,7 +87,6 @@ def test_what_is_silent(source, silent):
 
 
 def test_a_notebook_becomes_a_page():
-    pytest.importorskip("mkdocs")
     spec = importlib.util.spec_from_file_location("hook", ROOT / "docs-hooks" / "notebooks.py")
     hook = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(hook)

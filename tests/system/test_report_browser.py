@@ -2,9 +2,7 @@
 
 import itertools
 import json
-import re
 import shutil
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +10,7 @@ from explained_models import CENSUS_ROWS, census_model, classes_model, price_mod
 from filter_models import WARD_ROWS, picture_filters, ward_model
 from influence_records import census_influences, review_influences
 from prototype_models import MIXED_ROWS, mixed_model, tumour_model
+from report_visits import QUIET, Visit, without_figures
 from test_model_report import EVIL, fitted, hostile_model, spend
 
 from voile import Budget, Ledger
@@ -27,16 +26,6 @@ playwright = pytest.importorskip(
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("chrome")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium is installed")
 
-REVIEW = (Path(__file__).parent / "report_browser.js").read_text(encoding="utf-8")
-QUIET = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 CLASS_ROWS = {
     "age": [25, 110, None, -4, 99.99],
     "days in hospital": [0, 12, 13, None, 5000],
@@ -67,58 +56,6 @@ def browser():
         opened = driver.chromium.launch(executable_path=CHROMIUM, args=QUIET)
         yield opened
         opened.close()
-
-
-class Visit:
-    """A page in the browser, and all that it said and asked for."""
-
-    def __init__(self, browser, text, folder, **settings):
-        self.said, self.asked = [], []
-        path = folder / "page.html"
-        path.write_text(text, encoding="utf-8")
-        size = {"width": 1100, "height": 800}
-        self.page = browser.new_page(viewport=size, **{"color_scheme": "light", **settings})
-        self.page.on("console", lambda one: self.said.append(one.text))
-        self.page.on("pageerror", lambda one: self.said.append(str(one)))
-        self.page.on("dialog", lambda one: (self.said.append("dialog"), one.dismiss()))
-        self.page.on("request", lambda one: self.asked.append(one.url))
-        self.page.goto(path.as_uri())
-        self.page.evaluate(REVIEW)
-        self.home = path.as_uri()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *error):
-        self.page.close()
-
-    def review(self, what):
-        return self.page.evaluate(f"review.{what}()")
-
-    def settle(self):
-        """Wait until figures are as wide as their places, and drawn."""
-        self.page.wait_for_function(
-            """() => [...document.querySelectorAll("figure .js-plotly-plot")].every((one) =>
-              !one.checkVisibility({ contentVisibilityAuto: true })
-              || Math.abs(one._fullLayout.width - one.clientWidth) < 2)"""
-        )
-        self.page.evaluate(
-            "() => new Promise((done) => requestAnimationFrame(() => setTimeout(done, 30)))"
-        )
-
-    def check_alone(self):
-        assert self.said == []
-        # Plotly draws the cells of a map into pictures that never leave the browser.
-        assert {re.sub("^(data|blob):.*", r"\1", one) for one in self.asked} <= {
-            self.home,
-            "data",
-            "blob",
-        }
-
-
-def without_figures(page):
-    """The same page, quicker to open: for tests of what is no figure."""
-    return re.sub("<figure.*?</figure>", "", page, flags=re.DOTALL)
 
 
 def ledger_of_two():

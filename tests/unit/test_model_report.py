@@ -26,7 +26,7 @@ from prototype_models import MIXED_ROWS, TUMOUR_ROWS, mixed_model, picture_model
 from test_report_pages import Elements, figures_of
 
 import voile
-from voile import Budget, Ledger
+from voile import Budget, EBMClassifier, Ledger, Schema
 from voile.errors import SettingError
 from voile.models.ebm.history import Edit
 from voile.models.ebm.model import AdditiveModel
@@ -37,15 +37,11 @@ from voile.privacy.public_rows import encode_public
 from voile.report import (
     filter_page,
     global_page,
-    local_page,
     prototype_page,
 )
 from voile.report.additive_chooser import MOST_ROWS, typical_bin
 from voile.report.ledger_section import MOST_PARTS
 from voile.report.model_report import draw_report
-from voile.report.palette import IN_THE_DARK, SERIES
-from voile.report.relevance import PALE_LOWER, PALE_RAISE, WRITTEN
-from voile.report.theme import DARK, LIGHT, themed
 from voile.schema import Category, Number, Unit
 
 PLOTLY = get_plotlyjs()
@@ -359,45 +355,13 @@ def test_what_is_no_model_has_no_report():
         draw_report(Odd())
 
 
-# -- colours ------------------------------------------------------------------------------------
-
-
-def luminance(colour):
-    digits = colour.lstrip("#")
-    digits = "".join(2 * one for one in digits) if len(digits) == 3 else digits
-    parts = [int(digits[i : i + 2], 16) / 255 for i in (0, 2, 4)]
-    linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
-    return float(np.dot([0.2126, 0.7152, 0.0722], linear))
-
-
-def contrast(one, other):
-    low, high = sorted((luminance(one), luminance(other)))
-    return (high + 0.05) / (low + 0.05)
-
-
-@pytest.mark.parametrize("look", [LIGHT, DARK])
-def test_text_can_be_read_and_marks_can_be_seen(look):
-    for text in ("ink", "soft", "link", "alarm"):
-        for beneath in ("page", "box"):
-            assert contrast(look[text], look[beneath]) >= 4.5
-    for mark in ("raise", "lower", "focus", "edge"):
-        assert contrast(look[mark], look["page"]) >= 3
-    assert set(LIGHT) == set(DARK)
-    assert look["page"] == (DARK if look is DARK else LIGHT)["page"]
-
-
-def test_every_series_has_a_colour_of_its_own_on_a_dark_page():
-    dark = [IN_THE_DARK[colour.lower()] for colour in SERIES]
-    assert len(set(dark)) == len(SERIES)
-    assert all(contrast(colour, DARK["page"]) >= 3 for colour in dark)
-    assert IN_THE_DARK["white"] == DARK["page"]
-    page = local_page.draw_page(fitted(census_model()).explain_local(CENSUS_ROWS))
-    for colour in SERIES[:3]:
-        assert f"background:{themed(colour)}" in page
-        assert f"--c-{colour[1:].lower()}: {IN_THE_DARK[colour.lower()]};" in page
-
-
-def test_numbers_in_a_map_can_be_read():
-    for colour in (PALE_LOWER, PALE_RAISE, "#ffffff"):
-        assert contrast(WRITTEN, colour) >= 4.5
-    assert WRITTEN not in IN_THE_DARK
+def test_a_report_with_an_estimate_of_quality_promises_for_both():
+    chance = np.random.default_rng(0)
+    X, y = chance.uniform(0, 1, (600, 1)), chance.choice(["no", "yes"], 600)
+    schema = Schema({"x0": Number(0, 1)}, target=Category(["no", "yes"]))
+    model = EBMClassifier(epsilon=1, schema=schema, rounds=2).fit(X, y)
+    with_quality = draw_report(model, evaluation=model.score_private(X, y, epsilon=0.5))
+    assert "both together cost at most ε = 1.5, δ = 2e-06" in with_quality
+    assert "both together" not in draw_report(model)
+    exact = draw_report(model, evaluation=model.score_private(X, y, epsilon=math.inf))
+    assert "This report makes no promise of privacy" in exact

@@ -105,16 +105,16 @@ def draw_report(
     name = title if title is not None else f"Report on {FAMILIES[whole.kind].split(' (')[0]}"
     inside = _INSIDE.format(
         title=heading(name, level=1)[4:-5],
-        lead=_draw_promise(receipt),
+        lead=_draw_promise(receipt, getattr(evaluation, "receipt", None)),
         contents=place_contents(sections),
         body="\n".join(place_linked(sections)),
     )
     return compose_document(name, inside, before=_SKIP, style=read_asset("report.css"))
 
 
-def _draw_promise(receipt: Receipt) -> str:
-    text = paragraph(promise_text(receipt))
-    if receipt.guarantee:
+def _draw_promise(receipt: Receipt, quality: Receipt | None) -> str:
+    text = paragraph(promise_text(receipt, quality))
+    if receipt.guarantee and (quality is None or quality.guarantee):
         return f'<div class="lead">{text}</div>'
     return f'<div class="alarm">{text}</div>'
 

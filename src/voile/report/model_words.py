@@ -24,22 +24,47 @@ FAMILIES = {
 """What each kind of explanation is of."""
 
 
-def promise_text(receipt: Receipt) -> str:
-    """What the guarantee means, in a sentence or two for who does not know epsilon."""
+def promise_text(receipt: Receipt, quality: Receipt | None = None) -> str:
+    """What the guarantee means, in a sentence or two for who does not know epsilon.
+
+    Parameters
+    ----------
+    receipt : Receipt
+        Of the model.
+    quality : Receipt, optional
+        Of the estimate of quality in the same report: who sees both learns from both, so epsilons
+        and deltas are added (basic composition, which holds whatever was decided in between).
+    """
     if not receipt.guarantee:
         return f"This model makes no promise of privacy: {receipt.promise}."
-    factor = math.exp(receipt.epsilon)
-    times = f"about {short(factor, digits=2)}" if factor < 1e6 else f"e^{short(receipt.epsilon)}"
+    if quality is None:
+        return f"Whoever sees this report or the model {_meaning(receipt)}"
+    if not quality.guarantee:
+        return (
+            f"This report makes no promise of privacy, because its estimate of quality has none "
+            f"({quality.promise}). Whoever sees the model alone {_meaning(receipt)}"
+        )
     return (
-        f"Whoever sees this report or the model can hardly tell whether any one {receipt.unit} was "
-        f"in the table: whatever was released would have been at most {times} times as likely, or "
-        f"as unlikely, without it, but for {_chance_text(receipt.delta)} "
-        f"(ε = {short(receipt.epsilon, digits=4)}, δ = {receipt.delta:.3g})."
+        f"Whoever sees the model {_meaning(receipt)} This report tells its quality, too: "
+        f"both together cost at most ε = {short(receipt.epsilon + quality.epsilon, digits=4)}, "
+        f"δ = {receipt.delta + quality.delta:.3g}."
+    )
+
+
+def _meaning(receipt: Receipt) -> str:
+    epsilon, delta = receipt.epsilon, receipt.delta
+    factor = math.exp(epsilon)
+    times = f"about {short(factor, digits=2)}" if factor < 1e6 else f"e^{short(epsilon)}"
+    return (
+        f"can hardly tell whether any one {receipt.unit} was in the table: anything that is "
+        f"concluded from it is at most {times} times as likely with that {receipt.unit} as "
+        f"without, or without as with{_chance_text(delta)} (ε = {short(epsilon, digits=4)}, "
+        f"δ = {delta:.3g})."
     )
 
 
 def _chance_text(delta: float) -> str:
-    return f"a chance of one in {1 / delta:,.0f}" if 1e-12 < delta < 1 else "no exception"
+    return f", plus a chance of one in {1 / delta:,.0f}" if 1e-12 < delta < 1 else ""
 
 
 def draw_facts(estimator: Any, kind: str, edits: int) -> list[str]:

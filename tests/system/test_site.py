@@ -1,0 +1,64 @@
+"""The built documentation: no broken reference, and nothing fetched from another host."""
+
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+from documented_pages import ROOT
+
+pytest.importorskip("mkdocs")
+pytest.importorskip("mkdocstrings")
+
+_FETCHED = re.compile(
+    r"<(?:script|img|iframe|source)\b[^>]*\bsrc=[\"']?(?:https?:)?//"
+    r"|<link\b(?![^>]*rel=[\"']?(?:canonical|prev|next))[^>]*\bhref=[\"']?(?:https?:)?//"
+)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("site")
+    result = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)],
+        cwd=ROOT,
+        env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    assert result.returncode == 0, result.stdout + result.stderr
+    return folder
+
+
+def test_pages_fetch_nothing_from_elsewhere(site):
+    pages = list(site.rglob("*.html"))
+    assert len(pages) > 40
+    for page in pages:
+        assert not _FETCHED.search(page.read_text(encoding="utf-8")), page.name
+    for sheet in site.rglob("*.css"):
+        assert not re.search(
+            r"(?:url\([\"']?|@import\s+[\"']?)(?:https?:)?//", sheet.read_text("utf-8")
+        )
+
+
+def test_notebooks_are_pages_and_files(site):
+    for path in (ROOT / "docs" / "notebooks").glob("*.ipynb"):
+        page = (site / "notebooks" / f"{path.stem}.html").read_text(encoding="utf-8")
+        assert f'href="{path.name}"' in page
+        assert (site / "notebooks" / path.name).is_file()
+        assert f'href="{path.stem}.html"' in (site / "notebooks" / "index.html").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '<script src="https://x.y/z.js">',
+        '<link rel="stylesheet" href="//x.y/z.css">',
+        "<img alt=x src=http://x.y/z.png>",
+    ],
+)
+def test_what_is_fetched_is_found(text):
+    assert _FETCHED.search(text)
