@@ -8,7 +8,7 @@ import time
 import joblib
 import numpy as np
 import pytest
-from command import run_voile, write_patients
+from command_line import run_voile, write_patients
 
 from voile import Ledger, Schema, load
 

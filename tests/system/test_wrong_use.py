@@ -9,8 +9,8 @@ from pathlib import Path
 
 import joblib
 import pytest
+from command_line import run_voile, write_patients
 
-from command import run_voile, write_patients
 from voile import Budget, EBMClassifier, Ledger, Schema
 from voile.cli import exit_codes
 
