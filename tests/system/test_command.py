@@ -236,3 +236,24 @@ def test_the_same_table_gives_the_same_public_facts(go):
     one, other = load("a.voile"), load("b.voile")
     assert one.model_.schema == other.model_.schema
     assert not np.array_equal(one.model_.intercept, other.model_.intercept)
+
+
+def test_a_report_says_that_its_figures_are_older_than_the_latest_edit(go):
+    go(*TRAIN, "-o", "m.voile")
+    go("report", "m.voile", "-o", "before.html")
+    go("edit", "m.voile", "--drop", "dose")
+    go("report", "m.voile", "-o", "after.html")
+    warning = "measured before the latest edits"
+    assert warning not in (go.folder / "before.html").read_text()
+    assert warning in (go.folder / "after.html").read_text()
+
+
+def test_figures_of_another_training_are_not_shown(go, monkeypatch, capsys):
+    go(*TRAIN, "-o", "a.voile")
+    go(*TRAIN, "-o", "b.voile")
+    (go.folder / "a.quality.json").replace(go.folder / "b.quality.json")
+    go("report", "b.voile", "-o", "b.html")
+    assert "Intervals hold the true figure" not in (go.folder / "b.html").read_text()
+    done = run_voile(["report", "b.voile", "--quality", "b.quality.json"], monkeypatch, capsys)
+    assert done.code == 5
+    assert "another model" in done.err

@@ -24,10 +24,10 @@ from voile.errors import ModelError, SettingError
 def explain(
     first: Annotated[
         Path | None,
-        typer.Argument(metavar="[MODEL] [ROWS]", help="Model to explain (not with --blackbox)."),
+        typer.Argument(metavar="[MODEL]", help="Model to explain; with --blackbox, the rows."),
     ] = None,
     second: Annotated[
-        Path | None, typer.Argument(metavar="", help="Your own rows to explain.")
+        Path | None, typer.Argument(metavar="[ROWS]", help="Your own rows to explain.")
     ] = None,
     blackbox: Annotated[
         Path | None, typer.Option(help="Another model: a joblib or pickle file of scikit-learn's.")

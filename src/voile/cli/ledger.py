@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from voile.cli.ledgers import open_existing
 from voile.cli.options import AsJson
 from voile.errors import LedgerMismatch
 
@@ -24,16 +25,6 @@ Place = Annotated[str, typer.Argument(help="Ledger: a file or a PostgreSQL url."
 Name = Annotated[
     str | None, typer.Option("--dataset", help="Name of the data set, if there are several.")
 ]
-
-
-def _open(place: str, dataset: str | None) -> Ledger:
-    from voile.privacy.ledger import Ledger
-
-    if "://" not in place and not Path(place).expanduser().exists():
-        raise LedgerMismatch(
-            f"There is no ledger {place!r}: check the path, or make one with voile ledger create."
-        )
-    return Ledger(place, dataset=dataset)
 
 
 @app.command()
@@ -71,7 +62,7 @@ def show(place: Place, dataset: Name = None, as_json: AsJson = False) -> None:
     from voile.cli.files import print_json
     from voile.cli.train import tell_ledger
 
-    book = _open(place, dataset)
+    book = open_existing(place, dataset)
     if as_json:
         print_json(tell_ledger(book))
         return
@@ -93,7 +84,7 @@ def history(place: Place, dataset: Name = None, as_json: AsJson = False) -> None
     """
     from voile.cli.files import print_json
 
-    book = _open(place, dataset)
+    book = open_existing(place, dataset)
     entries = book.history()
     if as_json:
         print_json([entry.to_dict() for entry in entries])
@@ -115,7 +106,8 @@ def history(place: Place, dataset: Name = None, as_json: AsJson = False) -> None
             f"{_part(book, entry.price.loss):.1%}" if not entry.alone else "100.0%",
             f"{total:.1%}",
         )
-    console = Console(soft_wrap=True)
+    console = Console()
+    console = Console(width=max(console.width, 110))  # a narrower terminal wraps by itself
     console.print(table)
     console.print("Cost and total are parts of the loss that the budget allows.")
 
@@ -136,7 +128,7 @@ def export(
 
     if output is not None:
         check_writable(output)
-    text = _open(place, dataset).to_json() + "\n"
+    text = open_existing(place, dataset).to_json() + "\n"
     if output is None:
         sys.stdout.write(text)
     else:

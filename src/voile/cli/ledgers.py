@@ -60,6 +60,17 @@ def open_ledger(
         raise
 
 
+def open_existing(place: str, dataset: str | None) -> Ledger:
+    """A ledger to look at, which must be there."""
+    from voile.privacy.ledger import Ledger
+
+    if "://" not in place and not Path(place).expanduser().exists():
+        raise LedgerMismatch(
+            f"There is no ledger {place!r}: check the path, or make one with voile ledger create."
+        )
+    return Ledger(place, dataset=dataset)
+
+
 def name_of(data: Path) -> str:
     """What a data set is called if nobody says: the file without its endings."""
     return data.name.split(".")[0] or data.name

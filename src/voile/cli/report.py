@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import webbrowser
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from voile.cli.ledgers import open_existing
 from voile.cli.options import AsJson
 from voile.errors import ModelError
 
@@ -49,15 +50,11 @@ def report(
 
     check_writable(output)
     estimator = load_model(model)
-    book = None
-    if ledger is not None:
-        from voile.privacy.ledger import Ledger
-
-        book = Ledger(ledger, dataset=dataset)
+    book = None if ledger is None else open_existing(ledger, dataset)
     estimator.report(
         output,
         title=title,
-        evaluation=read_quality(model, quality),
+        evaluation=read_quality(model, quality, estimator.model_),
         ledger=book,
         rows=None if rows is None else read_public(estimator, rows),
     )
@@ -69,8 +66,11 @@ def report(
         webbrowser.open(output.resolve().as_uri())
 
 
-def read_quality(model: Path, given: Path | None) -> Evaluation | None:
-    """The estimate of quality of a model: the given file, or what lies beside the model."""
+def read_quality(model: Path, given: Path | None, loaded: Any) -> Evaluation | None:
+    """The estimate of quality of a model: the given file, or what lies beside the model.
+
+    A file beside it that tells of another training is passed over; a given one is refused.
+    """
     from voile.cli.train import quality_file
     from voile.models.evaluation import Evaluation
 
@@ -81,4 +81,11 @@ def read_quality(model: Path, given: Path | None) -> Evaluation | None:
         text = place.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise ModelError(f"The evaluation {str(place)!r} cannot be read ({error}).") from None
-    return Evaluation.from_json(text)
+    found = Evaluation.from_json(text)
+    if found.entry == loaded.receipt.entry:
+        return found
+    if given is not None:
+        raise ModelError(
+            f"The evaluation {str(place)!r} is of another model: give the one of {str(model)!r}."
+        )
+    return None

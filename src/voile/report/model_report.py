@@ -90,7 +90,8 @@ def draw_report(
     sections = [Section("What this model is", "model", facts)]
     if evaluation is not None:
         drawn = import_module("voile.report.evaluation_section").draw_section(evaluation)
-        sections.append(Section("How good it is", "quality", tuple(drawn)))
+        warned = _draw_mismatch(evaluation, estimator.model_)
+        sections.append(Section("How good it is", "quality", (*warned, *drawn)))
     sections += shown
     sections.append(
         Section("Why a row gets its answer", "rows", _draw_rows(estimator, whole, rows))
@@ -117,6 +118,20 @@ def _draw_promise(receipt: Receipt, quality: Receipt | None) -> str:
     if receipt.guarantee and (quality is None or quality.guarantee):
         return f'<div class="lead">{text}</div>'
     return f'<div class="alarm">{text}</div>'
+
+
+def _draw_mismatch(evaluation: Any, model: Any) -> tuple[str, ...]:
+    """A warning, if the estimate of quality is not of the model as it is now."""
+    if getattr(evaluation, "entry", None) is None or evaluation.fits(model):
+        return ()
+    if evaluation.entry != model.receipt.entry:
+        text = "These figures are of another model, not of the one in this report."
+    else:
+        text = (
+            "These figures were measured before the latest edits: they are of the model as it was "
+            "then. Measure again to know how good it is now."
+        )
+    return (f'<div class="alarm">{paragraph(text)}</div>',)
 
 
 def _draw_model(whole: Whole) -> tuple[list[str], list[Section]]:

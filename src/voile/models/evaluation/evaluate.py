@@ -24,7 +24,13 @@ from voile.models.evaluation.queries import (
     MarginCells,
     Prepared,
 )
-from voile.models.evaluation.record import Evaluation, GroupScores, Measure, Reliability
+from voile.models.evaluation.record import (
+    Evaluation,
+    GroupScores,
+    Measure,
+    Reliability,
+    digest_of_edits,
+)
 from voile.privacy.budget import Budget
 from voile.privacy.calibrate import calibrate, gaussian_share
 from voile.privacy.events import Plan
@@ -183,6 +189,8 @@ def _evaluate_classes(
         groups=tuple(told),
         receipt=write_receipt(grant, budget),
         notes=tuple(notes),
+        entry=model.receipt.entry,
+        edits=digest_of_edits(model),
     )
 
 
@@ -323,6 +331,8 @@ def _evaluate_numbers(
         groups=(),
         receipt=write_receipt(grant, budget),
         notes=tuple(notes),
+        entry=model.receipt.entry,
+        edits=digest_of_edits(model),
     )
 
 

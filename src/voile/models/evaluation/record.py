@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 from collections.abc import Mapping
@@ -91,6 +92,9 @@ class Evaluation:
     receipt : Receipt
         What this evaluation cost.
     notes : tuple of str
+    entry, edits : str
+        Which model was measured: the ledger's entry of its training, and a digest of the edits
+        made by then ("" if there were none). An edited model is another model.
     """
 
     model: str
@@ -104,6 +108,12 @@ class Evaluation:
     groups: tuple[GroupScores, ...]
     receipt: Receipt
     notes: tuple[str, ...] = ()
+    entry: str = ""
+    edits: str = ""
+
+    def fits(self, model: Any) -> bool:
+        """Whether this frozen model was measured, with just the edits that it has now."""
+        return self.entry == model.receipt.entry and self.edits == digest_of_edits(model)
 
     def __getitem__(self, name: str) -> Measure:
         for measure in self.measures:
@@ -156,6 +166,8 @@ class Evaluation:
                 ),
                 receipt=Receipt.from_dict(data["receipt"]),
                 notes=tuple(map(str, data["notes"])),
+                entry=str(data["entry"]),
+                edits=str(data["edits"]),
             )
         except (KeyError, TypeError, ValueError) as error:
             if isinstance(error, ModelError):
@@ -194,6 +206,17 @@ class Evaluation:
 
     def _repr_html_(self) -> str:
         return draw_inline(self)
+
+
+def digest_of_edits(model: Any) -> str:
+    """A digest of what people changed in a model since its training; "" if nothing."""
+    made = [
+        [edit.what, edit.term, dict(edit.settings), edit.when]
+        for edit in getattr(model, "edits", ())
+    ]
+    if not made:
+        return ""
+    return hashlib.sha256(json.dumps(made, default=str, sort_keys=True).encode()).hexdigest()
 
 
 def _measure(data: Mapping[str, Any]) -> Measure:
