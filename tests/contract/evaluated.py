@@ -20,6 +20,7 @@ from voile.models.evaluation.queries import (
     ErrorSizes,
     ErrorSums,
     GroupCells,
+    GroupErrors,
     MarginCells,
     Prepared,
 )
@@ -70,6 +71,9 @@ evaluated = {
     ClassMargins: st.builds(lambda k, at: prepared_for(ClassMargins(at), k, 2), kinds, cuts),
     ConfidenceCells: st.builds(lambda k, at: prepared_for(ConfidenceCells(at), k, 3), kinds, cuts),
     ErrorSizes: st.just(0).map(lambda _: prepared_for(ErrorSizes(5.0), "additive", 0)),
+    GroupErrors: st.sampled_from([1e-9, 0.3, 5.0, 1e9]).map(
+        lambda clip: prepared_for(GroupErrors(clip, "c", 3), "additive", 0)
+    ),
     ErrorSums: st.sampled_from([1e-9, 0.3, 5.0, 1e9]).map(
         lambda clip: prepared_for(ErrorSums(clip), "additive", 0)
     ),

@@ -266,7 +266,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         ledger : Ledger, optional
             Where it is recorded; by default the estimator's own, or one in memory.
         groups : sequence of str
-            Categories by whose levels accuracy and rates are told, too (classes only).
+            Categories by whose levels the figures are told, too.
         confidence : float
             Of the intervals, which cover privacy noise and sampling together.
 

@@ -201,6 +201,39 @@ class ErrorSums(Query):
         return np.stack(parts, axis=1).reshape(block.rows, 4)
 
 
+@dataclass(frozen=True)
+class GroupErrors(Query):
+    """The same for each level of a category, then "other", then missing; a row is in one of them.
+
+    Parameters
+    ----------
+    clip : float
+    group : str
+    listed : int
+        Number of levels.
+    """
+
+    clip: float
+    group: str
+    listed: int
+    columns = ()
+    bound = 2.0
+    fineness = 6
+
+    @property
+    def size(self) -> int:
+        """Four sums for each level, other, missing."""
+        return 4 * (self.listed + 2)
+
+    def shares(self, block: Block) -> NDArray[np.float64]:
+        """The sums' shares of each row, in the place of its group."""
+        parts = ErrorSums(self.clip).shares(block)
+        places = np.minimum(block.kept[GROUP + self.group], self.listed + 1)
+        result = np.zeros((block.rows, self.listed + 2, 4))
+        result[np.arange(block.rows), places] = parts
+        return result.reshape(block.rows, self.size)
+
+
 def _place(cuts: tuple[float, ...], block: Block) -> NDArray[np.int64]:
     margins = block.kept[MARGINS]
     found = np.searchsorted(np.asarray(cuts), margins, side="right")

@@ -1,0 +1,55 @@
+"""What every evaluation does with the rows: pays for its plan, prepares, and looks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from voile.models.evaluation.measures import Counted
+from voile.models.evaluation.queries import Prepared
+from voile.privacy.budget import Budget
+from voile.privacy.calibrate import calibrate
+from voile.privacy.events import Plan
+from voile.privacy.grant import Grant, reserve
+from voile.privacy.ledger import Ledger
+from voile.privacy.mechanisms import gaussian_sum
+from voile.privacy.queries import Query
+from voile.privacy.vault import PrivateTable, keep
+from voile.schema import Category, Schema
+
+LEAST_ROWS = 4.0
+"""A group is told if its noised rows stand this many standard errors clear of 0."""
+
+
+def pay(
+    table: PrivateTable,
+    model: Any,
+    kind: str,
+    groups: tuple[str, ...],
+    shape: Plan,
+    budget: Budget,
+    book: Ledger,
+) -> Grant:
+    """Pay for every look of an evaluation, and keep what the model says of each row."""
+    plan = calibrate(budget, shape, book.relation)
+    grant = reserve(table, book, plan, f"quality of {kind}")
+    prepared = Prepared(model, model.schema, groups)
+    keep(table, prepared.columns, prepared.prepare)
+    return grant
+
+
+def look(table: PrivateTable, query: Query, grant: Grant, label: str) -> Counted:
+    """One look: counts or sums with the standard error of each."""
+    release = gaussian_sum(table, query, grant.take(label))
+    return Counted(release.values, release.standard_error)
+
+
+def level_names(schema: Schema, name: str) -> tuple[str, ...]:
+    """Names of the cells of a category: its levels, other, missing."""
+    column = schema[name]
+    assert isinstance(column, Category)
+    return (*map(str, column.levels or ()), "(other)", "(missing)")
+
+
+def of_group(name: str) -> str:
+    """Label of the look at a group."""
+    return f"classes by {name}"
