@@ -5,6 +5,7 @@ Sensitivities and proofs: docs/proofs/evaluation.md.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -114,41 +115,43 @@ class MarginCells(CellQuery):
 
 
 @dataclass(frozen=True)
-class ClassMargins(CellQuery):
-    """Rows by score and true class (of two); the last cell holds rows of no listed class."""
+class _HalvedCells(CellQuery):
+    """Rows by score and by one of two; the last cell holds rows of no listed class."""
 
     cuts: tuple[float, ...]
     columns = ()
 
     @property
     def size(self) -> int:
-        """Two classes for each interval, and none."""
+        """Two for each interval, and none."""
         return 2 * (len(self.cuts) + 1) + 1
 
+    @abstractmethod
+    def half(self, block: Block) -> NDArray[np.int64]:
+        """Which of the two, 0 or 1, of rows that have a class."""
+
     def cells(self, block: Block) -> Sequence[NDArray[np.int64]]:
-        """Interval and class of each row."""
-        true = block.kept[TRUE]
-        cells = 2 * _place(self.cuts, block) + np.maximum(true, 0)
-        return [np.where(true >= 0, cells, self.size - 1)]
+        """Interval and half of each row."""
+        cells = 2 * _place(self.cuts, block) + self.half(block)
+        return [np.where(block.kept[TRUE] >= 0, cells, self.size - 1)]
 
 
 @dataclass(frozen=True)
-class ConfidenceCells(CellQuery):
-    """Rows by the probability of the predicted class, and whether it was right; then none."""
+class ClassMargins(_HalvedCells):
+    """Rows by score and true class (of two)."""
 
-    cuts: tuple[float, ...]
-    columns = ()
+    def half(self, block: Block) -> NDArray[np.int64]:
+        """The true class."""
+        return np.asarray(np.maximum(block.kept[TRUE], 0), dtype=np.int64)
 
-    @property
-    def size(self) -> int:
-        """Wrong and right for each interval, and none."""
-        return 2 * (len(self.cuts) + 1) + 1
 
-    def cells(self, block: Block) -> Sequence[NDArray[np.int64]]:
-        """Interval of each row, and whether it was right."""
-        true = block.kept[TRUE]
-        cells = 2 * _place(self.cuts, block) + (block.kept[PREDICTED] == true)
-        return [np.where(true >= 0, cells, self.size - 1)]
+@dataclass(frozen=True)
+class ConfidenceCells(_HalvedCells):
+    """Rows by the probability of the predicted class, and whether it was right."""
+
+    def half(self, block: Block) -> NDArray[np.int64]:
+        """Whether the prediction was right."""
+        return (block.kept[PREDICTED] == block.kept[TRUE]).astype(np.int64)
 
 
 @dataclass(frozen=True)
