@@ -151,7 +151,7 @@ class ConfidenceCells(_HalvedCells):
 
     def half(self, block: Block) -> NDArray[np.int64]:
         """Whether the prediction was right."""
-        return (block.kept[PREDICTED] == block.kept[TRUE]).astype(np.int64)
+        return np.asarray(block.kept[PREDICTED] == block.kept[TRUE], dtype=np.int64)
 
 
 @dataclass(frozen=True)
