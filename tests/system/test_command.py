@@ -86,6 +86,8 @@ def test_a_regression_and_what_no_schema_says(go):
     looks = [one["label"] for one in told["receipt"]["looks"]]
     assert "bounds of unlisted numbers" in looks
     assert "levels of unlisted categories" in looks
+    assert "patient_id" in told["notes"][0]
+    assert "guessed" in told["notes"][1]
 
 
 def test_parquet_and_arrow_are_the_same_table(go):
@@ -212,6 +214,30 @@ def test_version_and_help(tmp_path):
     told = voile("--help", cwd=tmp_path).stdout
     for verb in ("schema", "plan", "train", "explain", "edit", "predict", "report", "ledger"):
         assert verb in told
+
+
+def test_help_is_shown_where_nothing_was_asked(tmp_path):
+    result = voile(cwd=tmp_path)
+    assert result.returncode == 2
+    assert "train" in result.stdout
+    assert result.stderr == ""
+
+
+def test_a_reader_who_has_seen_enough_is_no_error(tmp_path):
+    """The pipe is closed before the first line is written."""
+    program = (
+        "import os, sys\n"
+        "read, write = os.pipe()\n"
+        "os.close(read)\n"
+        "os.dup2(write, 1)\n"
+        "sys.argv = ['voile', 'datasets', 'list', '--json']\n"
+        "from voile.cli.app import main\n"
+        "main()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_every_verb_has_help_with_an_example(go):

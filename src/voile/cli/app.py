@@ -9,6 +9,7 @@ import typer
 
 from voile.cli import audit, demo, edit, explain, ledger, predict, report, schema, train
 from voile.cli.options import AsJson, Delta, SchemaFile
+from voile.cli.public_facts import ModelKind
 from voile.version import __version__
 
 app = typer.Typer(
@@ -58,7 +59,7 @@ def plan(
         str, typer.Option(help="Budgets to compare, with commas.")
     ] = "0.1,0.5,1,2,4,8",
     delta: Delta = 1e-6,
-    model: Annotated[train.ModelKind, typer.Option(help="Kind of model.")] = train.ModelKind.EBM,
+    model: Annotated[ModelKind, typer.Option(help="Kind of model.")] = ModelKind.EBM,
     target_rate: Annotated[
         float | None, typer.Option(help="Public share of the scarcest class, if it is rare.")
     ] = None,

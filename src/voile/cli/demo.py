@@ -171,7 +171,7 @@ def _tell(model: Any, quality: Any, why: Any, ledger: Any, page: Path, output: P
 
 def _print_json(model: Any, quality: Any, why: Any, ledger: Any, page: Path) -> None:
     from voile.cli.files import print_json
-    from voile.cli.train import tell_ledger
+    from voile.cli.ledgers import tell_ledger
 
     print_json(
         {

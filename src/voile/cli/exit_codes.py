@@ -64,8 +64,12 @@ def run(command: Callable[[], int | None]) -> int:
         return _tell(str(error), code_of(error))
     except (click.exceptions.Abort, KeyboardInterrupt):
         return _tell(_INTERRUPTED, INTERRUPTED)
+    except click.exceptions.NoArgsIsHelpError:
+        return USAGE  # the help is printed already
     except click.ClickException as error:
         return _tell(_usage(error), USAGE)
+    except SystemExit:
+        return 0  # Click ends so when whoever read has seen enough
     except BrokenPipeError:
         # Whoever read has seen enough; Python would complain once more when it closes the stream.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -40,7 +40,7 @@ def create(
     Example: voile ledger create hospital.db --epsilon 3 --dataset patients
     """
     from voile.cli.files import print_json
-    from voile.cli.train import tell_ledger
+    from voile.cli.ledgers import tell_ledger
     from voile.privacy.budget import Budget
     from voile.privacy.ledger import Ledger
 
@@ -60,7 +60,7 @@ def show(place: Place, dataset: Name = None, as_json: AsJson = False) -> None:
     Example: voile ledger show hospital.db
     """
     from voile.cli.files import print_json
-    from voile.cli.train import tell_ledger
+    from voile.cli.ledgers import tell_ledger
 
     book = open_existing(place, dataset)
     if as_json:

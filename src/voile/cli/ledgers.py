@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from voile.errors import LedgerMismatch
 
@@ -74,3 +75,19 @@ def open_existing(place: str, dataset: str | None) -> Ledger:
 def name_of(data: Path) -> str:
     """What a data set is called if nobody says: the file without its endings."""
     return data.name.split(".")[0] or data.name
+
+
+def tell_ledger(book: Ledger) -> dict[str, Any]:
+    """A ledger's state as plain data."""
+    budget, spent, left = book.budget, book.spent(), book.remaining()
+
+    def finite(value: float) -> float | None:
+        return value if math.isfinite(value) else None
+
+    return {
+        "dataset": book.dataset,
+        "budget": {"epsilon": finite(budget.epsilon), "delta": budget.delta},
+        "spent": finite(spent.epsilon),
+        "remaining": finite(left.epsilon),
+        "fraction_spent": book.fraction_spent(),
+    }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,7 +18,14 @@ from voile.cli.options import (
     LedgerPlace,
     SchemaFile,
 )
-from voile.errors import BudgetExceeded, DataError, SchemaError, SettingError
+from voile.cli.public_facts import (
+    ModelKind,
+    Task,
+    check_groups,
+    read_public_facts,
+    tell_guesses,
+)
+from voile.errors import BudgetExceeded, DataError, SettingError
 
 if TYPE_CHECKING:
     from voile.models.evaluation import Evaluation
@@ -29,23 +35,6 @@ if TYPE_CHECKING:
 
 QUALITY_SHARE = 0.1
 """Part of the loss (of mu^2) that goes to the private estimate of quality."""
-
-
-class ModelKind(StrEnum):
-    """Models that a table can train."""
-
-    EBM = "ebm"
-    LOCALLY_LINEAR = "locally-linear"
-    GLVQ = "glvq"
-    GMLVQ = "gmlvq"
-    LVQ1 = "lvq1"
-
-
-class Task(StrEnum):
-    """What is predicted."""
-
-    CLASSIFICATION = "classification"
-    REGRESSION = "regression"
 
 
 @dataclass(frozen=True)
@@ -114,8 +103,8 @@ def train(
     if not whole.delta > 0:
         raise SettingError(f"The --delta must be > 0. Got {delta!r} instead: 1e-6, for example.")
     place = output or Path(f"{file.name.split('.')[0]}.voile")
-    public = _public_facts(file, target, schema, task, model, unit, unit_rows)
-    _check_groups(groups or [], public)
+    public = read_public_facts(file, target, schema, task, model, unit, unit_rows)
+    check_groups(groups or [], public)
     check_writable(place)
     check_writable(quality_file(place))
     shares = divide(whole, evaluate=evaluate)
@@ -126,6 +115,7 @@ def train(
     estimator, quality, notes = _train(
         rows, target, public, model, shares, book, holdout, groups or []
     )
+    notes += tell_guesses(file, target, schema)
     _write(estimator, quality, place, notes)
     _tell(estimator, quality, place, book, notes, lasting=ledger is not None, as_json=as_json)
 
@@ -138,89 +128,18 @@ def quality_file(model: Path) -> Path:
 def divide(whole: Budget, *, evaluate: bool) -> Shares:
     """Budgets of training and evaluation that a ledger of the whole admits one after the other."""
     from voile.privacy.budget import Budget
-    from voile.privacy.filter import Filter
+    from voile.privacy.filter import SLACK, Filter
     from voile.privacy.gaussian_dp import epsilon_of
 
     if not evaluate or whole.unlimited:
         return Shares(whole, whole if evaluate else None)
     # Calibrated at the part of delta that the ledger keeps for the loss: the parts then add up.
-    limit, kept = Filter(whole).limit.loss, whole.delta * 0.9
+    limit, kept = Filter(whole).limit.loss, whole.delta * (1 - SLACK)
     parts = [
         Budget(epsilon_of(math.sqrt(limit * share * (1 - 1e-6)), kept), kept)
         for share in (1.0 - QUALITY_SHARE, QUALITY_SHARE)
     ]
     return Shares(*parts)
-
-
-def _public_facts(
-    file: Path,
-    target: str,
-    schema: Path | None,
-    task: Task | None,
-    model: ModelKind,
-    unit: str | None,
-    unit_rows: int,
-) -> Schema:
-    """What may be known, from the schema file or from names and kinds."""
-    from dataclasses import replace
-
-    from voile.cli.tables import describe_file, missing_column, propose_schema, with_task
-    from voile.schema import Category, Number, Schema, Unit
-
-    if task is Task.REGRESSION and model is not ModelKind.EBM:
-        raise SettingError(f"--model {model} predicts classes: for --task regression use ebm.")
-    known = describe_file(file)
-    names = [one.name for one in known]
-    if target not in names:
-        raise missing_column(target, names, file)
-    if schema is None:
-        public = propose_schema(file, target)
-        if isinstance(public.target, Number) and model is ModelKind.EBM and task is None:
-            raise SettingError(
-                f"The target {target!r} is a number: say --task regression, or --task "
-                "classification if its values are classes."
-            )
-        if isinstance(public.target, Number) and model is not ModelKind.EBM:
-            task = Task.CLASSIFICATION
-    else:
-        public = Schema.load(schema)
-        if public.target is None and target in public:
-            public = public.with_target(public[target])
-        if public.target is None:
-            raise SchemaError(
-                f"The schema {str(schema)!r} says nothing of the target: add 'target: {{kind: "
-                "category, levels: [...]}'."
-            )
-        public = public.select([name for name in public if name != target])
-    public = with_task(public, None if task is None else str(task), target)
-    if unit is not None:
-        public = replace(
-            public.select([name for name in public if name != unit]), unit=Unit(unit, unit_rows)
-        )
-    if public.unit is not None and public.unit.column not in names:
-        raise missing_column(public.unit.column, names, file)
-    if model is not ModelKind.EBM and not isinstance(public.target, Category):
-        raise SettingError(
-            f"--model {model} predicts classes, and the target {target!r} is a number: use --model "
-            "ebm, or make it a category."
-        )
-    for name in public:
-        if name not in names:
-            raise SchemaError(
-                f"{missing_column(name, names, file)} Correct the schema or the file."
-            )
-    if not len(public):
-        raise SchemaError("There are no columns to learn from: list some in the schema.")
-    return public
-
-
-def _check_groups(groups: list[str], public: Schema) -> None:
-    for name in groups:
-        if name not in public.categories:
-            raise SchemaError(
-                f"The group {name!r} is not a category of the schema: name one of "
-                f"{', '.join(map(repr, public.categories)) or '(there are none)'}."
-            )
 
 
 def _read(file: Path, public: Schema, target: str) -> Any:
@@ -344,6 +263,7 @@ def _tell(
     as_json: bool,
 ) -> None:
     from voile.cli.files import print_json
+    from voile.cli.ledgers import tell_ledger
 
     if as_json:
         print_json(
@@ -379,19 +299,3 @@ def _tell(
         console.print(note, markup=False)
     console.print(f"Model: {place}", markup=False)
     console.print(f"Next:  voile report {place} -o report.html", markup=False)
-
-
-def tell_ledger(book: Ledger) -> dict[str, Any]:
-    """A ledger's state as plain data."""
-    budget, spent, left = book.budget, book.spent(), book.remaining()
-
-    def finite(value: float) -> float | None:
-        return value if math.isfinite(value) else None
-
-    return {
-        "dataset": book.dataset,
-        "budget": {"epsilon": finite(budget.epsilon), "delta": budget.delta},
-        "spent": finite(spent.epsilon),
-        "remaining": finite(left.epsilon),
-        "fraction_spent": book.fraction_spent(),
-    }
