@@ -90,6 +90,12 @@ def test_a_line_of_another_length_is_skipped(tmp_path):
     assert numbers(table["age"]) == [40, 43]
 
 
+def test_a_very_long_value_is_a_value_like_any_other(tmp_path):
+    (tmp_path / "t.csv").write_text("age,ward\n1," + "x" * 5_000_000 + "\n2,A\n")
+    table = read_table(tmp_path / "t.csv", SCHEMA.select(["age", "ward"]))
+    assert numbers(table["age"]) == [1, 2]
+
+
 def test_quoted_line_breaks_are_part_of_a_value(tmp_path):
     (tmp_path / "t.csv").write_text('ward,age\n"A\nB",4\n')
     table = read_table(tmp_path / "t.csv", SCHEMA.select(["age", "ward"]))

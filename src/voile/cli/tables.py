@@ -30,6 +30,7 @@ _ACCEPTED = "a CSV (.csv, .tsv, .csv.gz), Parquet (.parquet) or Arrow (.arrow, .
 
 _GUESSED_FROM, _MAJORITY = 1_000, 0.95
 _SNIFFED = 65_536
+_BLOCK_BYTES = 2**30
 _NUMBER = re.compile(r"\s*[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?\s*")
 _TIME = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d+)?)?)?")
 _TIME_FORMATS = ("%Y-%m-%d", "%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M")
@@ -304,6 +305,8 @@ def _read_csv(path: Path, wanted: list[str]) -> tuple[Any, bool]:
         with _open_text(path) as stream:
             table = pc.read_csv(
                 stream,
+                # A longer row than a block would be an error, and tell of itself.
+                read_options=pc.ReadOptions(block_size=_BLOCK_BYTES),
                 parse_options=pc.ParseOptions(
                     delimiter=separator, newlines_in_values=True, invalid_row_handler=skip
                 ),
