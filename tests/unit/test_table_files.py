@@ -2,6 +2,7 @@
 
 import gzip
 import math
+import random
 
 import pyarrow as pa
 import pyarrow.feather
@@ -9,7 +10,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from voile import Category, Number, Schema
-from voile.cli.tables import describe_file, propose_columns, propose_schema, read_table
+from voile.cli.tables import (
+    describe_file,
+    propose_columns,
+    propose_schema,
+    read_table,
+    read_texts,
+)
 from voile.errors import DataError, SchemaError
 from voile.schema.frames import Kind
 
@@ -82,6 +89,32 @@ def test_bytes_that_are_no_text_are_missing_and_no_error(tmp_path):
     table = read_table(tmp_path / "t.csv", SCHEMA.select(["age", "ward"]))
     assert numbers(table["age"]) == [40, None, 41]
     assert len(table) == 3
+
+
+@pytest.mark.parametrize("odd", [b"A\rB", b"A\0B", b'A"B', b"\xff", b"x" * 200_000, b"\x1a", b""])
+def test_no_value_of_a_row_is_an_error(tmp_path, odd):
+    """Nor does it change what the other rows say."""
+    path = tmp_path / "t.csv"
+    path.write_bytes(b"age,ward\n" + b"41,B\n" * 30 + b"40," + odd + b"\n43,A\n")
+    schema = SCHEMA.select(["age", "ward"])
+    assert [one.kind for one in describe_file(path)] == [Kind.NUMBER, Kind.OTHER]
+    found = numbers(read_table(path, schema)["age"])
+    assert found[:30] == [41.0] * 30
+    assert found[-1] == 43
+
+
+def test_no_text_is_an_error_whatever_it_is_read_as():
+    chance = random.Random(0)
+    letters = "0123456789+-.eE,:TZ \t\0ä٣"
+    texts = ["1e999", "9" * 400, "0000-00-00", "9999-99-99 99:99:99", "2026-01-01T", "\u2028"]
+    texts += ["".join(chance.choices(letters, k=chance.randint(0, 24))) for _ in range(3000)]
+    column = pa.chunked_array([texts], pa.string())
+    for kind in (Number(0, 1), Category([0, 1]), Category([False, True]), Category(["a"])):
+        for comma in (False, True):
+            together = read_texts(column, kind, comma=comma).to_pylist()
+            for place in range(0, len(texts), 97):
+                alone = read_texts(column.slice(place, 1), kind, comma=comma).to_pylist()
+                assert repr(alone) == repr(together[place : place + 1])
 
 
 def test_a_line_of_another_length_is_skipped(tmp_path):

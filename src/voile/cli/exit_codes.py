@@ -68,8 +68,9 @@ def run(command: Callable[[], int | None]) -> int:
         return USAGE  # the help is printed already
     except click.ClickException as error:
         return _tell(_usage(error), USAGE)
-    except SystemExit:
-        return 0  # Click ends so when whoever read has seen enough
+    except SystemExit as ended:
+        # Click ends with 1 when whoever read has seen enough; nothing else here ends that way.
+        return 0 if ended.code == 1 else _tell("The command was ended from within.", FAULT)
     except BrokenPipeError:
         # Whoever read has seen enough; Python would complain once more when it closes the stream.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

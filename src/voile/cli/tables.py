@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import csv
 import difflib
-import io
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -242,7 +242,8 @@ def _head(path: Path) -> tuple[list[str], str, str]:
         raise DataError(f"The file {str(path)!r} cannot be unpacked: is it complete?") from None
     if not raw.strip():
         raise DataError(f"The file {str(path)!r} is empty: give a table with a line of names.")
-    if b"\0" in raw:
+    # The first line alone: what stands in a row must not decide whether there is an error.
+    if b"\0" in raw.lstrip(b"\r\n").partition(b"\n")[0]:
         raise DataError(f"The file {str(path)!r} is not text: save the table as CSV in UTF-8.")
     try:
         text = raw.decode("utf-8-sig", errors="ignore" if len(raw) == _SNIFFED else "strict")
@@ -254,7 +255,7 @@ def _head(path: Path) -> tuple[list[str], str, str]:
             ) from None
     line = text.lstrip("\r\n").partition("\n")[0]
     separator = max(",;\t|", key=line.count)
-    names = next(csv.reader(io.StringIO(text.lstrip("\r\n")), delimiter=separator), [])
+    names = next(_lines(line, separator), [])
     if any(not name.strip() for name in names):
         place = next(i for i, name in enumerate(names, 1) if not name.strip())
         raise DataError(
@@ -264,10 +265,19 @@ def _head(path: Path) -> tuple[list[str], str, str]:
     return names, separator, text
 
 
+def _lines(text: str, separator: str) -> Iterator[list[str]]:
+    """Lines taken apart, each by itself; one that cannot be is left out, and nobody is told."""
+    for line in text.lstrip("\r\n").splitlines():
+        try:
+            yield next(csv.reader([line], delimiter=separator), [])
+        except csv.Error:
+            continue
+
+
 def _describe_csv(path: Path) -> tuple[FrameColumn, ...]:
     names, separator, text = _head(path)
-    lines = list(csv.reader(io.StringIO(text.lstrip("\r\n")), delimiter=separator))
-    rows = [row for row in lines[1 : 1 + _GUESSED_FROM] if len(row) == len(names)]
+    lines = list(islice(_lines(text, separator), 1 + _GUESSED_FROM))
+    rows = [row for row in lines[1:] if len(row) == len(names)]
     if len(text) >= _SNIFFED - 4 and len(rows) > 1:
         rows.pop()  # the last line may be cut
     return tuple(
