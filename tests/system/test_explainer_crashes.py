@@ -4,6 +4,7 @@ Processes are forked from a helper that runs this file as a script, never from t
 which may have threads.
 """
 
+import itertools
 import json
 import math
 import random
@@ -13,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from test_ledger_crashes import kill_and_read, start_child
+from test_ledger_crashes import calls_of, die_after, kill_and_read, read_to_death, start_child
 from test_ledger_races import run_helper
 
 from voile import Budget, Ledger, Number, Schema, protect
@@ -93,14 +94,18 @@ def nothing(_done):
 
 
 def kill_askers(folder: str, seed: int) -> dict:
-    """Kill a hundred explainers at random instants; what each file then lacks."""
+    """Kill a hundred explainers, every second one by the clock; what each file then lacks."""
     chosen = random.Random(seed)
     found = Counter()
+    calls = {}
     for strategy in ("adaptive", "release"):
         # What is loaded and compiled here, the children need not.
-        warm, _, _ = explainer(Ledger(BUDGET), strategy)
-        for _ in range(3):
-            warm.answer(random_point(chosen), SCORES, nothing)
+        warm, _, _ = explainer(Ledger(Path(folder) / f"{strategy}.db", BUDGET), strategy)
+        points = [random_point(chosen) for _ in range(4)]
+        calls[strategy] = [
+            calls_of(lambda point=point, warm=warm: warm.answer(point, SCORES, nothing))
+            for point in points
+        ][-1]
     for kill in range(KILLS):
         strategy = ("adaptive", "release")[kill // KILLS_PER_FILE % 2]
         path = Path(folder) / f"l{kill // KILLS_PER_FILE}.db"
@@ -108,18 +113,26 @@ def kill_askers(folder: str, seed: int) -> dict:
             said: dict[str, dict] = {}
             Ledger(path, BUDGET)
         asks = random.Random(chosen.random())
+        by_clock, wanted = kill % 2 == 0, chosen.randrange(3)
+        last = chosen.randrange(calls[strategy])
 
-        def ask(write, path=path, strategy=strategy, asks=asks):
+        def ask(write, path=path, strategy=strategy, asks=asks, at=(by_clock, wanted, last)):
             answers, _, _ = explainer(Ledger(path), strategy)
+            by_clock, wanted, last = at
             write("ready")
-            while True:
+            for done in itertools.count():
                 point = random_point(asks)
+                if done == wanted and not by_clock:
+                    die_after(last)
                 (answer,) = answers.answer(point, SCORES, nothing)
                 write(json.dumps([point[0].tolist(), plain(answer)]))
 
         child, out = start_child(ask)
-        wanted = 1 + chosen.randrange(3)
-        for line in kill_and_read(child, out, wanted, chosen.uniform(0, 0.04))[1:]:
+        if by_clock:
+            lines = kill_and_read(child, out, 1 + wanted, chosen.uniform(0, 0.04))
+        else:
+            lines = read_to_death(child, out)
+        for line in lines[1:]:
             point, answer = json.loads(line)
             key = key_of(np.array(point, dtype=np.int32))
             found["changed"] += said.setdefault(key, answer) != answer

@@ -1,7 +1,6 @@
 """The accountant against closed forms, dp-accounting itself and published values."""
 
 import math
-import time
 
 import dp_accounting
 import numpy as np
@@ -262,7 +261,7 @@ def test_infinite_epsilon_means_no_noise():
     assert plan["a"] == Unprotected(7)
 
 
-def test_the_paper_setting_is_calibrated_as_dp_accounting_does_quickly_and_from_cache():
+def test_the_paper_setting_is_calibrated_as_dp_accounting_does_and_from_cache():
     rate, steps, budget = 500 / 60000, 2400, Budget(2.0, 1e-5)
     shape = Plan((poisson_share("steps", 1.0, rate=rate, count=steps),))
     plan = calibrate(budget, shape)
@@ -279,9 +278,7 @@ def test_the_paper_setting_is_calibrated_as_dp_accounting_does_quickly_and_from_
     step: Event = plan["steps"]
     assert isinstance(step, PoissonGaussian)
     assert step.noise_multiplier == pytest.approx(theirs, rel=0.01)
-    started = time.perf_counter()
-    assert calibrate(budget, shape) == plan
-    assert time.perf_counter() - started < 0.01
+    assert calibrate(budget, shape) is plan  # the very one: it was not searched again
 
 
 def test_domination_by_a_gaussian_holds_everywhere():

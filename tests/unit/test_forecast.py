@@ -2,7 +2,6 @@
 
 import json
 import math
-import time
 import tracemalloc
 from types import SimpleNamespace
 
@@ -265,19 +264,16 @@ def test_units_of_several_rows_have_more_noise():
     assert "patient" in together.title
 
 
-def test_a_whole_forecast_is_quick_and_small_for_any_number_of_rows():
+def test_a_whole_forecast_is_small_for_any_number_of_rows():
     schema = census()
     forecast(schema, rows=100)  # imports
     tracemalloc.start()
-    begin = time.perf_counter()
     for rows in (1, 32_561, 10_000_000, 10**15):
         for one in forecast(schema, rows=rows).outlooks:
             assert math.isfinite(one.noise)
             assert math.isfinite(one.visible)
-    took = time.perf_counter() - begin
     most = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert took < 10.0
     assert most < 64 * 2**20
 
 
