@@ -16,38 +16,19 @@ from voile.audit.gradient_leakage.findings import (
     Reconstruction,
 )
 from voile.audit.gradient_leakage.measures import psnr
-from voile.report.page import fold, heading, paragraph, place_table
+from voile.report.audit_page import compose_audit, place_records
+from voile.report.page import fold, heading, paragraph
 from voile.report.pictures import Picture, Pixels, paint_picture, place_card
 
 Floats = NDArray[np.float64]
 
-# No figure needs a script here, and no receipt is at the end: nothing was released.
 _STYLE = """
-  body { font: 16px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 70rem;
-         padding: 0 1rem; color: #222; background: #fff; overflow-wrap: anywhere }
-  h2 { margin: 2.2rem 0 .4rem } h3 { margin: 1.4rem 0 .2rem }
-  .note { color: #555; font-size: .9rem; margin: .2rem 0 .6rem }
-  .wide { overflow-x: auto }
-  table { border-collapse: collapse; font-size: .85rem; overflow-wrap: normal }
-  th, td { text-align: left; padding: .2rem .7rem .2rem 0; border-bottom: 1px solid #ddd }
-  td.number, th.number { text-align: right; white-space: nowrap }
-  summary { cursor: pointer; color: #555; font-size: .9rem }
   .card { margin: .6rem 0 } .card b { font-weight: 600 }
   .pictures { display: flex; flex-wrap: wrap; gap: .4rem }
-  .picture { font-size: .75rem; line-height: 1.3; color: #555; width: 5rem }
+  .picture { font-size: .75rem; line-height: 1.3; color: var(--soft); width: 5rem }
   .picture img { display: block; width: 5rem; image-rendering: pixelated;
-                 border: 1px solid #ccc; box-sizing: border-box }
-  .picture:first-child img { border: 2px solid #0072B2 }
-"""
-
-_PAGE = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}</title>
-<style>{style}</style></head><body><main>
-<h1>{title}</h1>
-{body}
-</main></body></html>
+                 border: 1px solid var(--line); box-sizing: border-box }
+  .picture:first-child img { border: 2px solid var(--calm) }
 """
 
 
@@ -62,9 +43,7 @@ def draw_page(report: LeakageReport) -> str:
         ),
         paragraph(ORACLE),
         f"<p><strong>{html.escape(NO_GUARANTEE)}</strong></p>",
-        place_table(
-            HEAD[:1] + HEAD[2:3] + HEAD[-1:] + HEAD[1:2] + HEAD[3:-1], _lines(report), numbers=9
-        ),
+        _place_table(report),
         paragraph(
             "PSNR and gains in dB; SSIM is 1 for the same image. Gain: over the grey guess, the"
             " true image's mean everywhere, the strongest guess that shows nothing. Toned: the"
@@ -83,12 +62,17 @@ def draw_page(report: LeakageReport) -> str:
     ]
     for one in report.modes:
         body += _show_mode(report, one)
-    return _PAGE.format(title="What an update gives away", style=_STYLE, body="\n".join(body))
+    return compose_audit("What an update gives away", body, style=_STYLE)
 
 
-def _lines(report: LeakageReport) -> list[list[str]]:
+def _place_table(report: LeakageReport) -> str:
     """The table with words first and numbers after."""
-    return [[line[0], line[2], line[-1], line[1], *line[3:-1]] for line in report.table()]
+    head, *lines = [
+        [line[0], line[2], line[-1], line[1], *line[3:-1]] for line in (list(HEAD), *report.table())
+    ]
+    kinds = ["long", "long", "", *["number"] * (len(HEAD) - 3)]
+    bad = {(row, 2) for row, one in enumerate(report.modes) if one.leaks}
+    return place_records("Table of all ways to send an update", head, lines, kinds, bad=bad)
 
 
 def _show_mode(report: LeakageReport, mode: ModeFindings) -> list[str]:
