@@ -20,7 +20,7 @@ PUBLIC_CHOICES: dict[str, set[str]] = {
         "numpy.random.default_rng",
     },
     # Counts redrawn around released ones, for intervals.
-    "voile.models.evaluation.measures": {"numpy.random.default_rng"},
+    "voile.models.evaluation.intervals": {"numpy.random.default_rng"},
     # Rows made up from public bounds, and the order of public rows.
     "voile.models.locally_linear.teacher": {"numpy.random.default_rng"},
     # Synthetic rows drawn from released tables, made-up rows, and which public rows are asked.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from voile.models.evaluation.measures import Counted
+from voile.models.evaluation.intervals import Counted
 from voile.models.evaluation.queries import Prepared
 from voile.privacy.budget import Budget
 from voile.privacy.calibrate import calibrate
@@ -40,7 +40,7 @@ def pay(
 def look(table: PrivateTable, query: Query, grant: Grant, label: str) -> Counted:
     """One look: counts or sums with the standard error of each."""
     release = gaussian_sum(table, query, grant.take(label))
-    return Counted(release.values, release.standard_error)
+    return Counted(release.values, release.standard_error, table.rows_per_unit)
 
 
 def level_names(schema: Schema, name: str) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from voile.models.evaluation import measures as m
 from voile.models.evaluation.answers import has_probabilities
+from voile.models.evaluation.intervals import Counted, lost, redrawn
 from voile.models.evaluation.looks import LEAST_ROWS, level_names, look, of_group, pay
 from voile.models.evaluation.queries import (
     ClassMargins,
@@ -71,8 +72,11 @@ def evaluate_classes(
     shape += [gaussian_share(of_group(name), 0.3) for name in groups]
     grant = pay(table, model, kind, groups, Plan(tuple(shape)), budget, book)
     counted = look(table, ConfusionCells(classes), grant, _CONFUSION)
-    pairs = m.Counted(counted.values[:-1], counted.noise)
-    found = _of_pairs(pairs, classes, confidence)
+    pairs = counted.part(slice(-1))
+    found = [
+        m.accuracy(pairs, classes, confidence),
+        m.balanced_accuracy(pairs, classes, confidence),
+    ]
     curve: list[Reliability] = []
     if two:
         more, curve = _two_classes(table, grant, confidence, chances=chances)
@@ -100,16 +104,6 @@ def evaluate_classes(
     )
 
 
-def _of_pairs(pairs: m.Counted, classes: int, confidence: float) -> list[Measure]:
-    def of_square(measure: Any) -> Any:
-        return lambda counts: measure(counts.reshape(-1, classes, classes))
-
-    return [
-        m.estimate("accuracy", pairs, of_square(m.accuracy), confidence),
-        m.estimate("balanced accuracy", pairs, of_square(m.balanced_accuracy), confidence),
-    ]
-
-
 def _two_classes(
     table: PrivateTable, grant: Grant, confidence: float, *, chances: bool
 ) -> tuple[list[Measure], list[Reliability]]:
@@ -117,28 +111,21 @@ def _two_classes(
     spread = look(table, MarginCells(tuple(fine.tolist())), grant, _FINE)
     cuts = m.choose_cuts(fine, spread.values[:-1].copy(), spread.noise, _MOST_INTERVALS)
     counted = look(table, ClassMargins(tuple(cuts.tolist())), grant, _MARGINS)
-    cells = m.Counted(counted.values[:-1], counted.noise)
+    cells = counted.part(slice(-1))
 
     def by_class(counts: Floats) -> Floats:
         return m.auroc(counts.reshape(len(counts), -1, 2))
 
     totals = cells.values.reshape(-1, 2).sum(axis=0)
     if totals.min() < 1.5 * LEAST_ROWS * cells.noise * math.sqrt(len(cuts) + 1):
-        found = [Measure("AUROC", math.nan, 0.0, 1.0, math.nan)]
+        found = [lost("AUROC")]
     else:
-        found = [m.estimate("AUROC", cells, by_class, confidence)]
+        room = m.auroc_room(cells.values.reshape(-1, 2))
+        found = [redrawn("AUROC", cells, by_class, confidence, room=room)]
     if not chances:
         return found, []
-    predicted = m.mean_chance(cuts, fine, spread.values[:-1])
-    gap = m.calibration_error(predicted, cells.noise)
-    found.append(
-        m.estimate(
-            "calibration error",
-            cells,
-            lambda counts: gap(counts.reshape(len(counts), -1, 2)),
-            confidence,
-        )
-    )
+    predicted, doubt = m.mean_chance(cuts, fine, spread.part(slice(-1)))
+    found.append(m.calibration_error(cells, predicted, doubt, confidence))
     return found, m.reliability(cells, predicted, confidence)
 
 
@@ -146,15 +133,11 @@ def _many_classes(
     table: PrivateTable, grant: Grant, confidence: float
 ) -> tuple[list[Measure], list[Reliability]]:
     counted = look(table, ConfidenceCells(_CONFIDENCE_CUTS), grant, _CONFIDENCE)
-    cells = m.Counted(counted.values[:-1], counted.noise)
+    cells = counted.part(slice(-1))
     predicted = (np.arange(len(_CONFIDENCE_CUTS) + 1) + 0.5) / (len(_CONFIDENCE_CUTS) + 1)
-    gap = m.calibration_error(predicted, cells.noise)
-    measure = m.estimate(
-        "calibration error",
-        cells,
-        lambda counts: gap(counts.reshape(len(counts), -1, 2)),
-        confidence,
-    )
+    # Where in its interval of a tenth a row lies is not known: anywhere, all of them together.
+    doubt = np.full(len(predicted), 0.1 / math.sqrt(12.0))
+    measure = m.calibration_error(cells, predicted, doubt, confidence)
     return [measure], m.reliability(cells, predicted, confidence)
 
 
@@ -172,28 +155,24 @@ def _groups(
         counted = look(table, GroupCells(classes, name, len(levels) - 2), grant, of_group(name))
         silent = []
         for level, cells in zip(levels, counted.values.reshape(len(levels), -1), strict=True):
-            pairs = m.Counted(cells[:-1], counted.noise)
+            pairs = Counted(cells[:-1], counted.noise, counted.together)
             rows = float(pairs.values.sum())
             if rows < LEAST_ROWS * counted.noise * classes or rows < 1.0:
                 silent.append(level)
                 continue
-            measures = _of_pairs(pairs, classes, confidence)[:1]
+            measures = [m.accuracy(pairs, classes, confidence)]
             if classes == 2:
-                measures += _rates(pairs, confidence)
+                measures += [m.rate_of(*one, confidence) for one in _rates(pairs)]
             told.append(GroupScores(name, level, rows, tuple(measures)))
         if silent:
             notes.append(f"Too few rows to tell, by {name}: {', '.join(silent)}.")
     return told, notes
 
 
-def _rates(pairs: m.Counted, confidence: float) -> list[Measure]:
+def _rates(pairs: Counted) -> list[tuple[str, Counted, int | None]]:
     """What fairness asks: how often the second class is predicted, and rightly or wrongly so."""
-
-    def rate(true: int | None) -> Any:
-        return lambda counts: m.rate_of(counts.reshape(-1, 2, 2), true=true)
-
     return [
-        m.estimate("predicted rate", pairs, rate(None), confidence),
-        m.estimate("true-positive rate", pairs, rate(1), confidence),
-        m.estimate("false-positive rate", pairs, rate(0), confidence),
+        ("predicted rate", pairs, None),
+        ("true-positive rate", pairs, 1),
+        ("false-positive rate", pairs, 0),
     ]

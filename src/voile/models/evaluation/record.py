@@ -28,7 +28,7 @@ class Measure:
         The estimate; NaN if the noise left nothing to say.
     low, high : float
         Interval that holds the true figure of the population at the stated confidence: privacy
-        noise and the chance of which rows were there together.
+        noise and the chance of which people were there together (docs/proofs/evaluation.md).
     noise : float
         Standard error by the privacy noise alone.
     unit : str
