@@ -10,13 +10,14 @@
     │   ├── BudgetExceeded     the spend was refused; nothing was spent
     │   ├── LedgerUnavailable  the file or database does not answer
     │   └── LedgerMismatch     the book belongs to other data or another budget
+    ├── NothingFound           paid private looks found too little to learn from  (ValueError)
     ├── FederationError        clients did not answer as a job needs              (RuntimeError)
     ├── ReceiptError           a receipt cannot be read                           (ValueError)
     ├── ModelError             a model cannot be read, stored or changed as asked (ValueError)
     └── MissingExtra           an optional dependency is not installed            (ImportError)
 
 A message says what is wrong, where, and the remedy. It never contains a private value, and
-whether it is raised never depends on one.
+whether it is raised never depends on one, but for what was released with noise and paid.
 """
 
 
@@ -58,6 +59,10 @@ class LedgerUnavailable(LedgerError):
 
 class LedgerMismatch(LedgerError):
     """The ledger belongs to another data set, budget, relation or version."""
+
+
+class NothingFound(VoileError, ValueError):
+    """Private looks, which were paid, found too little in the rows to learn from."""
 
 
 class FederationError(VoileError, RuntimeError):

@@ -224,6 +224,22 @@ def test_no_message_holds_a_private_value(place, monkeypatch, capsys):
     assert secret not in (place / "patients.voile").read_text()
 
 
+def test_what_was_paid_for_a_search_in_vain_is_told(place, monkeypatch, capsys):
+    """One class alone: nothing public says so, and looking for classes has its price."""
+    text = (place / "patients.csv").read_text().replace(",yes", ",no")
+    (place / "patients.csv").write_text(text)
+    done = run_voile(
+        ["train", "patients.csv", "--target", "ill", "--ledger", "hospital.db"],
+        monkeypatch,
+        capsys,
+    )
+    assert done.code == exit_codes.NOTHING == 8, done.err
+    assert len(done.err.strip().splitlines()) == 1
+    assert "list the classes of the target in the schema" in done.err
+    assert "stays paid" in done.err
+    assert Ledger(place / "hospital.db").fraction_spent() > 0
+
+
 def test_an_unforeseen_error_does_not_print_what_it_says(capsys):
     def fail():
         raise RuntimeError("row of Jane Doe")

@@ -24,7 +24,7 @@ from voile import (
     VoileError,
     load,
 )
-from voile.errors import BudgetExceeded, DataError, SchemaError, SettingError
+from voile.errors import BudgetExceeded, DataError, NothingFound, SettingError
 from voile.privacy.accounting import compose
 from voile.privacy.budget import Relation
 from voile.privacy.noise import fixed_noise
@@ -584,7 +584,7 @@ def test_arrays_of_another_width_are_refused():
 
 
 def test_one_class_found_is_told():
-    with pytest.raises(SchemaError, match="two are needed"):
+    with pytest.raises(NothingFound, match="two are needed"):
         GLVQClassifier(epsilon=2.0).fit(X, ["only"] * len(X))
 
 
@@ -625,8 +625,8 @@ def test_odd_tables_fit_or_say_why(columns, tmp_path):
         for kind, settings in ODD_SETTINGS:
             try:
                 model = fit(kind, rows, target, schema=schema, **settings)
-            except SchemaError:
-                assert not schema.known, name  # nothing to learn from was found
+            except NothingFound:
+                assert not schema.known, name
                 continue
             answers = model.decision_function({"age": [None, 1.0, 99.0], "job": [None, "nurse", 1]})
             assert np.isfinite(answers).all(), (name, settings)
@@ -640,7 +640,7 @@ def test_odd_tables_without_a_schema_fit_or_say_why(name):
     for epsilon in (0.5, math.inf):
         try:
             model = fit(GMLVQClassifier, rows, target, schema=None, epsilon=epsilon)
-        except SchemaError:
+        except NothingFound:
             assert name != "constant" or epsilon < 1  # too few classes or no levels were found
         else:
             assert np.isfinite(numbers_of(model)).all()

@@ -290,6 +290,11 @@ def test_save_and_load_refuse(tmp_path):
         ("{voile_schema: 1, columns: {}, rows: many}", "'rows'"),
         ("{voile_schema: 1, columns: {}, rows: 0}", "'rows'"),
         ("{voile_schema: 1, columns: {a: {kind: number}, a: {kind: category}}}", "'a' twice"),
+        (
+            "{voile_schema: 1, columns: {a: {kind: category, levels: [No, Maybe]}}}",
+            "No without quotes",
+        ),
+        ("{voile_schema: 1, columns: {a: {kind: category, levels: [off, on]}}}", '"on" for the'),
         ("{voile_schema: 1, columns: &a {}, target: *a}", "alias"),
         ("{voile_schema: 1, columns: !!python/object:os.system {}}", "not valid YAML"),
         ("{voile_schema: 1, columns: {a: {kind: category, levels: [2020-99-99]}}}", "not valid"),

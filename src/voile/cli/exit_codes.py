@@ -8,6 +8,7 @@
     5    a model, an evaluation or a receipt cannot be read or changed
     6    an optional dependency is not installed
     7    a file cannot be read or written
+    8    private looks found too little to learn from; what they cost is paid
     70   a fault of voile itself
     130  interrupted
 
@@ -21,17 +22,8 @@ import os
 import sys
 from collections.abc import Callable
 
-REFUTED, USAGE, BUDGET, LEDGER, MODEL, EXTRA, FILES, FAULT, INTERRUPTED = (
-    1,
-    2,
-    3,
-    4,
-    5,
-    6,
-    7,
-    70,
-    130,
-)
+REFUTED, USAGE, BUDGET, LEDGER, MODEL, EXTRA, FILES, NOTHING = range(1, 9)
+FAULT, INTERRUPTED = 70, 130
 
 
 def code_of(error: BaseException) -> int:
@@ -44,6 +36,7 @@ def code_of(error: BaseException) -> int:
         (errors.ModelError, MODEL),
         (errors.ReceiptError, MODEL),
         (errors.MissingExtra, EXTRA),
+        (errors.NothingFound, NOTHING),
     ):
         if isinstance(error, kind):
             return code

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from voile.errors import SchemaError
+from voile.errors import NothingFound, SchemaError
 from voile.schema import Category, Schema
 
 
@@ -30,13 +30,26 @@ def check_columns_and_classes(schema: Schema) -> None:
         )
 
 
+def too_little_found(what: str, remedy: str) -> NothingFound:
+    """The error that private discovery left nothing to learn from."""
+    return NothingFound(
+        f"Private discovery found {what}: list {remedy} in the schema, which costs nothing, or "
+        "use more rows or a larger epsilon. What was paid for looking stays paid."
+    )
+
+
 def count_found_classes(schema: Schema) -> int:
-    """How many classes there are once the schema is complete; refuses fewer than two."""
+    """How many classes there are once the schema is complete; fewer than two are too few.
+
+    Raises
+    ------
+    NothingFound
+        After the private looks for classes, which are paid by then.
+    """
     target = schema.target
     count = len(target.levels or ()) if isinstance(target, Category) else 0
     if count < 2:
-        raise SchemaError(
-            f"Private discovery found {count} class(es) of the target, and two are needed: list "
-            "the classes in the schema (target=Category([...])), or give a larger epsilon."
+        raise too_little_found(
+            f"{count} class(es) of the target, and two are needed", "the classes of the target"
         )
     return count

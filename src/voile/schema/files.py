@@ -41,6 +41,7 @@ class Format(StrEnum):
     YAML = "yaml"
 
 
+_YAML_TRUTH = "tag:yaml.org,2002:bool"
 _SUFFIXES = {".json": Format.JSON, ".yaml": Format.YAML, ".yml": Format.YAML}
 
 
@@ -164,12 +165,16 @@ def _read_yaml(text: str) -> object:
             )
     root = yaml.compose(text, Loader=yaml.SafeLoader)
     if root is not None:
-        _refuse_repeated_keys(root)
+        _refuse_what_misleads(root)
     return yaml.safe_load(text)
 
 
-def _refuse_repeated_keys(root: yaml.Node) -> None:
-    """Refuse a YAML mapping with a key twice: the loader would keep the last one in silence."""
+def _refuse_what_misleads(root: yaml.Node) -> None:
+    """Refuse what the loader would read in silence, and otherwise than it was meant.
+
+    Of a key that stands twice it would keep the last; and the bare words yes, no, on and off it
+    would read as true and false, which are not the words that a table has.
+    """
     nodes = [root]
     while nodes:
         node = nodes.pop()
@@ -185,6 +190,11 @@ def _refuse_repeated_keys(root: yaml.Node) -> None:
                 nodes.append(value)
         elif isinstance(node, yaml.SequenceNode):
             nodes.extend(node.value)
+        elif node.tag == _YAML_TRUTH and str(node.value).lower() not in ("true", "false"):
+            raise SchemaError(
+                f"The schema says {node.value} without quotes{_place(node.start_mark)}, which YAML "
+                f'reads as true or false: write "{node.value}" for the word, or true or false.'
+            )
 
 
 def _place(mark: Any) -> str:

@@ -26,6 +26,7 @@ from voile.models.ebm.cyclic import EPOCHS, STEPS_LOOK, train_cyclic
 from voile.models.ebm.model import AdditiveModel, Link, Term
 from voile.models.ebm.train import PAIRS_LOOK, ROUNDS_LOOK, SIZE_ROUNDS, SIZES_LOOK, Trained, train
 from voile.models.progress import progress_bar
+from voile.models.setting_checks import count_found_classes
 from voile.privacy.budget import Budget
 from voile.privacy.calibrate import calibrate, gaussian_share
 from voile.privacy.discovery import complete, discovery_shape
@@ -207,13 +208,7 @@ def _link(schema: Schema) -> Link:
     target = schema.target
     if isinstance(target, Number):
         return "identity"
-    classes = len(target.levels or ()) if target is not None else 0
-    if classes < 2:
-        raise SchemaError(
-            f"Private discovery found {classes} class(es) of the target, and two are needed: list "
-            "the classes in the schema (target=Category([...])), or give a larger epsilon."
-        )
-    return "logit" if classes == 2 else "softmax"
+    return "logit" if count_found_classes(schema) == 2 else "softmax"
 
 
 def _monotone_shape(schema: Schema, monotone: Mapping[str, str]) -> Shape | None:

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from voile.errors import SchemaError
 from voile.models.features import Features
 from voile.models.locally_linear.inputs import Inputs, KeptPoints
 from voile.models.locally_linear.model import LocallyLinearModel
@@ -36,7 +35,7 @@ from voile.models.locally_linear.train import (
     train,
 )
 from voile.models.progress import progress_bar
-from voile.models.setting_checks import count_found_classes
+from voile.models.setting_checks import count_found_classes, too_little_found
 from voile.privacy.budget import Budget
 from voile.privacy.calibrate import calibrate, gaussian_share, poisson_share
 from voile.privacy.discovery import complete, discovery_shape
@@ -177,10 +176,7 @@ def _look_around(
     features = len(Features(schema))
     count_found_classes(schema)
     if not features:
-        raise SchemaError(
-            "No level of any category was found, so there is nothing to learn from: list the "
-            "levels in the schema, or give a larger epsilon."
-        )
+        raise too_little_found("no level of any column", "the levels")
     plain = Inputs.uncentred(
         schema, picture, course.basis, root=course.root, normalise=course.normalise
     )

@@ -18,7 +18,7 @@ from voile.models.lvq.queries import Moments
 from voile.models.lvq.settings import Settings, check, labels_of
 from voile.models.lvq.space import Space
 from voile.models.progress import progress_bar
-from voile.models.setting_checks import count_found_classes
+from voile.models.setting_checks import count_found_classes, too_little_found
 from voile.privacy.budget import Budget, Relation
 from voile.privacy.calibrate import calibrate, gaussian_share
 from voile.privacy.discovery import complete, discovery_shape
@@ -155,10 +155,7 @@ def look_around(table: PrivateTable, grant: Grant, strength: float) -> Start:
     query = Moments(table.schema)
     d = query.size - 2
     if d == 0:
-        raise SchemaError(
-            "Private discovery found no level of any column, so there is nothing to learn from: "
-            "list the levels in the schema, or give a larger epsilon."
-        )
+        raise too_little_found("no level of any column", "the levels")
     release = gaussian_sum(table, query, grant.take(CENTRE_LOOK))
     error = release.standard_error
     rows = max(float(release.values[-1]), 10.0)
