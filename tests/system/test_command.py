@@ -38,6 +38,7 @@ def go(tmp_path, monkeypatch, capsys):
     return run
 
 
+KEPT_ENDS = ("voile", "quality.json")
 TRAIN = ("train", "patients.csv", "--target", "ill", "--schema", "patients.yaml")
 
 
@@ -108,11 +109,13 @@ def test_people_with_several_rows_are_protected(go):
     assert "patient_id (at most 2 rows each)" in told["receipt"]["guarantee"]
 
 
-def test_an_earlier_model_is_kept(go):
-    go(*TRAIN, "--no-evaluate")
-    first = (go.folder / "patients.voile").read_text()
-    go(*TRAIN, "--no-evaluate")
-    assert (go.folder / "patients.voile.bak").read_text() == first
+def test_earlier_models_are_kept_with_their_quality(go):
+    texts = []
+    for _ in range(3):
+        go(*TRAIN)
+        texts.append([(go.folder / f"patients.{end}").read_text() for end in KEPT_ENDS])
+    for kept, end in zip(texts, (".bak", ".bak2", ""), strict=True):
+        assert [(go.folder / f"patients.{one}{end}").read_text() for one in KEPT_ENDS] == kept
 
 
 def test_edits_by_script_and_by_option(go):
@@ -192,6 +195,19 @@ def test_questions_are_asked_and_answered(go, monkeypatch):
     assert told["columns"]["ward"]["levels"] == ["A", "B", "C"]
     assert told["columns"]["dose"]["upper"] == 10  # after a wrong answer
     assert told["target"]["levels"] == ["no", "yes"]
+
+
+@pytest.mark.parametrize("stdin", [None, subprocess.DEVNULL])
+def test_questions_that_nobody_answers_are_wrong_use(tmp_path, stdin):
+    write_patients(tmp_path)
+    words = [sys.executable, "-m", "voile", "schema", "patients.csv", "--ask"]
+    if stdin is None:
+        words = ["sh", "-c", 'exec "$@" <&-', "sh", *words]
+    done = subprocess.run(
+        words, cwd=tmp_path, stdin=stdin, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert "use --no-ask" in done.stderr
 
 
 def test_the_demo_does_the_main_job(tmp_path):
@@ -276,11 +292,14 @@ def test_the_same_table_gives_the_same_public_facts(go):
 def test_a_report_says_that_its_figures_are_older_than_the_latest_edit(go):
     go(*TRAIN, "-o", "m.voile")
     go("report", "m.voile", "-o", "before.html")
+    go("edit", "m.voile", "--drop", "dose", "-o", "e.voile")
+    go("report", "e.voile", "-o", "after.html")
     go("edit", "m.voile", "--drop", "dose")
-    go("report", "m.voile", "-o", "after.html")
+    go("report", "m.voile", "-o", "same.html")
     warning = "measured before the latest edits"
     assert warning not in (go.folder / "before.html").read_text()
     assert warning in (go.folder / "after.html").read_text()
+    assert warning in (go.folder / "same.html").read_text()
 
 
 def test_figures_of_another_training_are_not_shown(go, monkeypatch, capsys):

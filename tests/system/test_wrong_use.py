@@ -191,6 +191,11 @@ WRONG = {
         USAGE,
         "epsilon",
     ),
+    "plan with negative rows": (
+        ["plan", "patients.csv", "--target", "ill", "--rows", "-5"],
+        USAGE,
+        "from 1 to",
+    ),
     "unknown data set": (["datasets", "fetch", "adlut"], USAGE, "adult"),
     "unknown benchmark": (["bench", "nothing"], USAGE, "nothing"),
     "audit of an unknown family": (["audit", "cores"], USAGE, "core"),

@@ -159,3 +159,16 @@ def test_percent_never_rounds_to_all_or_nothing(part, text):
 def test_wrong_input_is_refused(call):
     with pytest.raises(SettingError):
         call()
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "times"), [(1.0, 1e-6, 20), (0.1, 1e-6, 149), (0.1, 1e-3, 43)]
+)
+def test_a_belief_above_the_bound_is_rarer_than_told_but_not_as_rare_as_delta(
+    epsilon, delta, times
+):
+    """P(log LR > epsilon) of a Gaussian mechanism, if the person is in, by its own distribution."""
+    one = describe_attacker(epsilon, delta)
+    exact = stats.norm.sf(epsilon, loc=one.mu**2 / 2, scale=one.mu)
+    assert one.rare == pytest.approx(exact, rel=1e-6)
+    assert one.rare == pytest.approx(times * delta, rel=0.05)

@@ -105,6 +105,7 @@ def edit(
     if changed:
         check_writable(place)
         estimator.with_model(editor).save(place)
+        _carry_quality(model, place)
     history = editor.history
     if as_json:
         print_json({"model": str(place), "changed": changed, "edits": [_plain(e) for e in history]})
@@ -117,6 +118,16 @@ def edit(
         print("The model is as it was trained.")
     if changed:
         print(f"Model: {place}")
+
+
+def _carry_quality(model: Path, place: Path) -> None:
+    """The estimate of quality goes with the model; a report says that it is older than the edit."""
+    from voile.cli.files import write_text
+    from voile.cli.train import quality_file
+
+    known = quality_file(model)
+    if place != model and known.exists():
+        write_text(quality_file(place), known.read_text(encoding="utf-8"))
 
 
 def _from_options(

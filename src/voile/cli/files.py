@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import sys
@@ -34,10 +35,13 @@ def check_writable(path: Path) -> Path:
 
 
 def set_aside(path: Path) -> Path | None:
-    """Keep an earlier file of that name as ``NAME.bak``: it may have cost a budget."""
+    """Keep an earlier file as ``NAME.bak``, ``NAME.bak2``, ...: it may have cost a budget."""
     if not path.exists():
         return None
-    kept = path.with_name(path.name + ".bak")
+    for number in itertools.count(1):
+        kept = path.with_name(f"{path.name}.bak{number if number > 1 else ''}")
+        if not kept.exists():
+            break
     path.replace(kept)
     return kept
 

@@ -31,8 +31,8 @@ def run_plan(
     Parameters
     ----------
     file : Path, optional
-        A table, of which names and kinds of columns are read if there is no schema; its rows are
-        neither read nor counted.
+        A table, of which names and kinds of columns are read if there is no schema (of a CSV file,
+        the kinds are guessed from its first lines); its rows are not counted.
     schema : Path, optional
         What is public, with the target.
     target : str, optional
@@ -51,7 +51,7 @@ def run_plan(
         Public share of the scarcest class, or standard deviation of a target that is a number.
     """
     chosen = read_epsilons(epsilons)
-    public = _read_schema(file, schema, target)
+    public, remarks = _read_schema(file, schema, target)
     if rows is None and public.rows is None:
         raise SettingError(
             "The rows of a private table are not counted for a plan: give the public row count "
@@ -68,6 +68,9 @@ def run_plan(
         target_rate=target_rate,
         target_spread=target_spread,
     )
+    for remark in remarks:
+        # Beside the answer: what is printed as JSON stays JSON.
+        print(f"voile: {remark}", file=sys.stderr)
     if page is not None:
         try:
             found.to_html(page)
@@ -100,7 +103,10 @@ def read_epsilons(text: str) -> tuple[float, ...]:
         ) from None
 
 
-def _read_schema(file: Path | None, schema: Path | None, target: str | None) -> Schema:
+def _read_schema(
+    file: Path | None, schema: Path | None, target: str | None
+) -> tuple[Schema, list[str]]:
+    """What is public, and what a person should know of how it was found."""
     from voile.schema import Number, Schema
 
     if schema is not None:
@@ -114,7 +120,7 @@ def _read_schema(file: Path | None, schema: Path | None, target: str | None) -> 
                 f"The schema {str(schema)!r} says nothing of the target: name the column with "
                 "--target, or add 'target: {kind: category, levels: [...]}'."
             )
-        return public
+        return public, []
     if file is None:
         raise SettingError(
             "A plan needs to know the columns: give a table, or what is public with --schema."
@@ -127,19 +133,15 @@ def _read_schema(file: Path | None, schema: Path | None, target: str | None) -> 
     from voile.cli.tables import is_csv, propose_schema
 
     public = propose_schema(file, target)
+    remarks = []
     if is_csv(file):
-        _remark(
+        remarks.append(
             "A CSV file does not say of what kind its columns are: it was guessed from the first "
             "lines. Give --schema, and the file is not opened."
         )
     if isinstance(public.target, Number):
-        _remark(
+        remarks.append(
             f"The target {target!r} is a number: this is the plan of a regression. Give a --schema "
             "with target classes if its values are classes."
         )
-    return public
-
-
-def _remark(text: str) -> None:
-    # Beside the answer: what is printed as JSON stays JSON.
-    print(f"voile: {text}", file=sys.stderr)
+    return public, remarks

@@ -65,12 +65,20 @@ def schema(
     form = Format.YAML if output is None else format_of(output)
     if output is not None:
         check_writable(output)
-    asked = (sys.stdin.isatty() and not as_json) if ask is None else ask
+    at_terminal = sys.stdin is not None and sys.stdin.isatty()
+    asked = (at_terminal and not as_json) if ask is None else ask
+    if asked and sys.stdin is None:
+        raise SettingError("There is nobody to ask: use --no-ask.")
     if asked:
-        proposals = tuple(
-            one if one.name == unit or not (one.use or one.name == target) else _ask(one)
-            for one in proposals
-        )
+        try:
+            proposals = tuple(
+                one if one.name == unit or not (one.use or one.name == target) else _ask(one)
+                for one in proposals
+            )
+        except typer.Abort:
+            if at_terminal:
+                raise
+            raise SettingError("The answers ended before the questions: use --no-ask.") from None
     proposed = _assemble(proposals, target, rows, unit, unit_rows)
     if as_json:
         print_json(proposed.to_dict())

@@ -246,10 +246,9 @@ def _write(estimator: Any, quality: Evaluation | None, place: Path, notes: list[
             f"({type(error).__name__})."
         ) from error
     beside = quality_file(place)
+    set_aside(beside)  # it tells of the earlier model
     if quality is not None:
         write_text(beside, quality.to_json() + "\n")
-    else:
-        beside.unlink(missing_ok=True)  # it would tell of another model
 
 
 def _tell(

@@ -45,8 +45,10 @@ class Attacker:
     advantage, gaussian_advantage : float
         Largest difference of the two chances.
     belief : float
-        Most that somebody can believe afterwards who thought 50:50, but for a mishap of chance
-        ``delta``.
+        Most that somebody can believe afterwards who thought 50:50, but for rare results.
+    rare : float
+        How often the results of the Gaussian mechanism are so rare, if the person is in: more often
+        than ``delta``, and by little more belief.
     gaussian_belief : float
         The same for the Gaussian mechanism, if the person is in, in 19 of 20 trainings.
     """
@@ -60,6 +62,7 @@ class Attacker:
     advantage: float
     gaussian_advantage: float
     belief: float
+    rare: float
     gaussian_belief: float
 
     @property
@@ -115,6 +118,7 @@ def describe_attacker(epsilon: float, delta: float) -> Attacker:
         advantage(budget.epsilon, budget.delta),
         advantage_gaussian(mu),
         belief(budget.epsilon),
+        float(ndtr(mu / 2.0 - budget.epsilon / mu)) if mu else 0.0,
         belief_gaussian(mu),
     )
 
@@ -161,7 +165,7 @@ def advantage_gaussian(mu: float) -> float:
 
 
 def belief(epsilon: float, prior: float = 0.5) -> float:
-    """Largest belief after the result, but for a mishap of chance delta.
+    """Largest belief after the result, but for results as rare as `Attacker.rare` tells.
 
     Parameters
     ----------

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable
 
 from voile.planning.attacker import percent
 from voile.planning.record import NOTHING_SPENT, Forecast, probability_points
@@ -14,6 +13,7 @@ from voile.report.page import (
     heading,
     paragraph,
     place_figure,
+    place_list,
     place_table,
 )
 
@@ -61,9 +61,9 @@ def draw_page(record: Forecast) -> str:
         _tabulate_attacker(record),
         paragraph(_tell_bound(record), note=True),
         heading("What the schema lacks"),
-        _list(record.missing_words),
+        place_list(record.missing_words),
         heading("What was assumed"),
-        _list((*record.assumed, *record.notes)),
+        place_list((*record.assumed, *record.notes)),
     ]
     inside = "\n".join(body)
     return compose_document(TITLE, f"<main>{inside}</main>", style=_STYLE)
@@ -130,14 +130,10 @@ def _tabulate_columns(record: Forecast) -> str:
 
 
 def _tell_bound(record: Forecast) -> str:
-    sure = "How sure they are starts from 50:50, and holds but for a mishap of chance delta."
+    sure = "How sure they are starts from 50:50, and holds but for rare results."
     if record.gaussian:
         return (
             f"{sure} Found and guessed are for the Gaussian noise that is used; of all mechanisms "
             "with the same epsilon and delta, others may give away more."
         )
     return f"{sure} All figures follow from epsilon and delta alone."
-
-
-def _list(texts: Iterable[str]) -> str:
-    return f"<ul>{''.join(f'<li>{html.escape(text)}</li>' for text in texts)}</ul>"

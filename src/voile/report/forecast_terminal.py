@@ -13,7 +13,7 @@ STYLES = {"clear": "green", "broad": "yellow", "strongest": "dark_orange", "too 
 
 _ATTACKER = (
     "An attacker knows every other row and thinks 50:50 that you are in the table: how sure they "
-    "can be at most after seeing the model (but for a mishap of chance delta), and how often a "
+    "can be at most after seeing the model (but for rare results), and how often a "
     "guess is right at most."
 )
 
