@@ -289,6 +289,21 @@ def test_the_same_table_gives_the_same_public_facts(go):
     assert not np.array_equal(one.model_.intercept, other.model_.intercept)
 
 
+def test_doubts_are_told(go):
+    """A delta that is large for the people, and bounds that were found far from zero."""
+    told = go(*TRAIN, "--delta", "0.01", "--json")
+    assert any("The delta 0.01 is large" in note for note in told["notes"])
+    told = go(*TRAIN, "--json")
+    assert not any("delta" in note for note in told["notes"])
+    lines = (go.folder / "patients.csv").read_text().splitlines()
+    years = [f"{line},{'year' if not i else 1990 + i % 20}" for i, line in enumerate(lines)]
+    (go.folder / "years.csv").write_text("\n".join(years) + "\n")
+    told = go(
+        "train", "years.csv", "--target", "ill", "--model", "glvq", "--epsilon", "20", "--json"
+    )
+    assert any("bounds of year were found only" in note for note in told["notes"])
+
+
 def test_a_report_says_that_its_figures_are_older_than_the_latest_edit(go):
     go(*TRAIN, "-o", "m.voile")
     go("report", "m.voile", "-o", "before.html")

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from voile.models.evaluation import Evaluation
     from voile.privacy.budget import Budget
     from voile.privacy.ledger import Ledger
-    from voile.schema import Schema
+    from voile.schema import Number, Schema
 
 QUALITY_SHARE = 0.1
 """Part of the loss (of mu^2) that goes to the private estimate of quality."""
@@ -116,6 +116,7 @@ def train(
         rows, target, public, model, shares, book, holdout, groups or []
     )
     notes += tell_guesses(file, target, schema)
+    notes += _tell_doubts(estimator, public, whole, quality, holdout)
     _write(estimator, quality, place, notes)
     _tell(estimator, quality, place, book, notes, lasting=ledger is not None, as_json=as_json)
 
@@ -201,6 +202,42 @@ def _what_is_left(planned: Budget, book: Ledger) -> Budget:
     if mu_of(planned.epsilon, planned.delta) <= mu_of(left.epsilon, left.delta):
         return planned
     return Budget(left.epsilon * (1 - 1e-6), left.delta)
+
+
+def _tell_doubts(
+    estimator: Any, public: Schema, whole: Budget, quality: Evaluation | None, holdout: float
+) -> list[str]:
+    """What a person may want to change, by released and public facts alone."""
+    from voile.models.ebm.model import AdditiveModel
+    from voile.schema import Number
+
+    notes = []
+    rows = public.rows or (None if quality is None else quality.rows / holdout)
+    people = None if rows is None else rows / (1 if public.unit is None else public.unit.rows)
+    if people is not None and people >= 1 and whole.delta * people > 0.1:
+        notes.append(
+            f"The delta {whole.delta:g} is large for about {people:,.0f} people: with that chance "
+            f"the promise may fail for any of them. Choose {0.01 / people:.0e} or less."
+        )
+    if isinstance(estimator.model_, AdditiveModel):
+        return notes  # its bins follow the values, whatever the bounds
+    rough = [
+        name
+        for name, column in estimator.model_.schema.items()
+        if isinstance(column, Number) and not public[name].known and _one_power(column)
+    ]
+    if rough:
+        notes.append(
+            f"The bounds of {', '.join(rough)} were found only to a power of two, far from zero: "
+            "a model that measures distances sees little of them. Give bounds in the schema."
+        )
+    return notes
+
+
+def _one_power(column: Number) -> bool:
+    """Whether bounds that were found span one power of two alone, as those of years do."""
+    lower, upper = column.lower or 0.0, column.upper or 0.0
+    return (lower > 0 and upper <= 2 * lower) or (upper < 0 and lower >= 2 * upper)
 
 
 def build_estimator(model: ModelKind, public: Schema, budget: Budget, book: Ledger) -> Any:
