@@ -12,6 +12,7 @@ from voile.errors import DataError, SettingError
 from voile.privacy import noise
 from voile.privacy.budget import Budget
 from voile.privacy.gaussian_dp import mu_of
+from voile.report.audit_page import outcome_text
 
 ROWS = [0.0, 1.0]
 UNIT = 2**20
@@ -118,6 +119,22 @@ def test_the_tightest_bound_of_200_runs():
     assert not found.broken
     assert found.epsilon == pytest.approx(math.log(0.025 ** (1 / 100) / (1 - 0.025 ** (1 / 100))))
     assert (found.right, found.guesses) == (100, 100)
+
+
+@pytest.mark.parametrize("method", ["guesses", "rates", "gaussian"])
+def test_runs_too_few_to_break_a_claim_are_told(method):
+    """Not a grain of noise, and yet 40 runs cannot show it at such a confidence."""
+    few = noiseless(method=method, runs=40, epsilon=2.0, delta=1e-6, confidence=0.999, fit=sum)
+    assert not few.broken
+    assert few.verdict == "too few runs"
+    assert few.epsilon <= few.could_show < 2.0
+    assert "the claim was not tested" in str(few)
+    assert outcome_text([few]).startswith("Nothing was tested")
+    assert few.to_dict()["could_show"] == few.could_show
+    many = noiseless(method=method, runs=2000, epsilon=2.0, delta=1e-6, confidence=0.999)
+    assert many.verdict == "BROKEN"
+    # Every alarm was right: all that so many runs could show, up to how the coins fell.
+    assert many.epsilon == pytest.approx(many.could_show, rel=1e-6)
 
 
 def test_claims_of_nothing_and_of_everything():

@@ -8,7 +8,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from voile.audit.bounds import (
+    epsilon_by_guesses,
+    epsilon_by_rates,
+    epsilon_in_one_run,
+    mu_by_rates,
+)
 from voile.audit.two_worlds import Estimate
+from voile.privacy.gaussian_dp import epsilon_of
 from voile.rendering import draw_inline, print_record, write_page
 
 Method = Literal["guesses", "rates", "gaussian", "one run"]
@@ -81,12 +88,39 @@ class Finding:
         return self.epsilon > self.claimed
 
     @property
+    def could_show(self) -> float:
+        """The largest epsilon that as many runs could show, had every alarm been right."""
+        if min(self.without, self.with_canary) < 1:
+            return 0.0
+        if self.method == "one run":
+            all_right = (self.judged, self.judged, self.judged)
+            return epsilon_in_one_run(*all_right, delta=self.delta, confidence=self.confidence)
+        # Either half of the runs judges at half the risk.
+        each = 1.0 - (1.0 - self.confidence) / 2.0
+        alarms = (0, self.with_canary, self.without, self.with_canary)
+        if self.method == "gaussian":
+            return epsilon_of(mu_by_rates(*alarms, confidence=each), self.delta)
+        if self.method == "rates":
+            return epsilon_by_rates(*alarms, delta=self.delta, confidence=each)
+        all_right = (self.judged, self.judged, self.judged)
+        return epsilon_by_guesses(*all_right, delta=self.delta, confidence=each)
+
+    @property
+    def too_few_runs(self) -> bool:
+        """Whether a finite claim would have stood whatever the attack had found."""
+        if self.claimed is None or math.isinf(self.claimed) or self.broken:
+            return False
+        return self.could_show <= self.claimed
+
+    @property
     def verdict(self) -> str:
-        """In one or two words."""
+        """In one to three words."""
         if self.claimed is None:
             return "no claim"
         if math.isinf(self.claimed):
             return "no guarantee"
+        if self.too_few_runs:
+            return "too few runs"
         return "BROKEN" if self.broken else "not exceeded"
 
     def to_dict(self) -> dict[str, Any]:
@@ -99,6 +133,7 @@ class Finding:
             "claimed_mu": mu,
             "guarantee": self.claimed is not None and math.isfinite(self.claimed),
             "broken": self.broken,
+            "could_show": self.could_show,
             "verdict": self.verdict,
         }
 
@@ -124,6 +159,11 @@ class Finding:
             f"  right alarms {self.right_alarms:,} of {self.with_canary:,}, false alarms"
             f" {self.false_alarms:,} of {self.without:,}; advantage {self.advantage}",
         ]
+        if self.too_few_runs:
+            lines.append(
+                f"  so few runs could show at most epsilon {self.could_show:.3g}: the claim was not"
+                " tested"
+            )
         return "\n".join(lines + ([f"  {self.note}"] if self.note else []))
 
 

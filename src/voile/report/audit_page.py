@@ -145,16 +145,23 @@ def outcome_text(findings: Sequence[Finding]) -> str:
         return "Nothing was audited."
     promised = [one for one in findings if one.claimed is not None and math.isfinite(one.claimed)]
     broken = sum(one.broken for one in promised)
+    untested = sum(one.too_few_runs for one in promised)
     left = len(findings) - len(promised)
     if not promised:
         return "No promise was made, so none could be broken."
-    if len(promised) == 1:
+    if untested == len(promised):
+        text = "Nothing was tested: so few runs could not have broken "
+        text += "the promise." if untested == 1 else f"any of {untested} promises."
+        untested = 0
+    elif len(promised) == 1:
         text = "The promise is broken." if broken else "The attack did not exceed the promise."
     elif broken:
         are = "is" if broken == 1 else "are"
         text = f"{broken} of {len(promised)} promises {are} broken."
     else:
         text = f"No attack exceeded any of {len(promised)} promises."
+    if untested:
+        text += f" {untested} of them had too few runs to be tested."
     if left:
         text += f" {left} more {'finding has' if left == 1 else 'findings have'} no promise."
     return text
