@@ -278,9 +278,9 @@ def test_types_stay_what_they_were():
 
 def test_neighbours_stay_neighbours():
     """With the same coins, one row more at the end leaves all others where they were."""
-    with noise.fixed_noise(5):
+    with noise.fixed_noise(5), pytest.warns(UserWarning, match="fixed_noise"):
         _, held, _, _ = hold_out(np.arange(1000).reshape(-1, 1))
-    with noise.fixed_noise(5):
+    with noise.fixed_noise(5), pytest.warns(UserWarning, match="fixed_noise"):
         _, more, _, _ = hold_out(np.arange(1001).reshape(-1, 1))
     assert set(held.ravel().tolist()) == set(more.ravel().tolist()) - {1000}
 
@@ -298,6 +298,63 @@ def test_a_persons_rows_stay_together():
     assert not {str(p) for p in learned["who"].to_pylist()} & {
         str(p) for p in held["who"].to_pylist()
     }
+
+
+def odd_ids():
+    """Columns of ids of many types, with values that nobody should have to think of."""
+    import uuid
+
+    import pandas as pd
+
+    loose = np.empty(12, object)
+    loose[:] = ["a", [1], {}, b"a", None, pd.NA, math.nan, 1, True, 1.0, uuid.UUID(int=1), 2**70]
+    ends = np.array([0, 1, 3, 4, 6], np.int32)
+    raw = [None, pa.py_buffer(ends), pa.py_buffer(b"a\xff\xfea\xff\xfe")]
+    return {
+        "whole numbers": pd.DataFrame({"who": pd.array([1, 2, None, 1, None], dtype="Int64")}),
+        "texts": pd.DataFrame({"who": pd.array(["a", None, "b", "a", None], dtype="string")}),
+        "objects": pd.DataFrame({"who": np.tile(loose, 3)}),
+        "times": pd.DataFrame({"who": [pd.NaT, pd.Timestamp("2020-01-01")] * 3}),
+        "no UTF-8": pa.table({"who": pa.Array.from_buffers(pa.string(), 4, raw)}),
+        "codes": pa.table({"who": pa.array(["a", None, "a"]).dictionary_encode()}),
+        "mapping": {"who": np.tile(loose, 3)},
+        "lists": pa.table({"who": [[1], None, [1]]}),
+        "floats": {"who": np.array([1.0, np.nan, -0.0, 0.0, 1.0, np.nan, np.inf])},
+    }
+
+
+@pytest.mark.parametrize("kind", odd_ids())
+def test_no_id_is_an_error_and_units_are_those_of_the_vault(kind):
+    """What is one unit for the vault is never parted: it would count twice otherwise."""
+    from voile.privacy.sources.units import UnitCounter
+    from voile.schema.frames import adopt_column
+
+    table = odd_ids()[kind]
+    count = len(table["who"])
+    for _ in range(12):
+        _, _, learned, held = hold_out(table, np.arange(count), share=0.5, unit="who")
+        assert sorted([*learned, *held]) == list(range(count))
+        counter = UnitCounter(Unit("who", rows=1))
+        adopted = adopt_column(table["who"], "who")
+        counter.choose(adopted[learned.tolist()])
+        # A unit that was seen among the rows to learn from is not new among those held out.
+        once = UnitCounter(Unit("who", rows=1)).choose(adopted[held.tolist()])
+        assert counter.choose(adopted[held.tolist()]).tolist() == once.tolist()
+
+
+def test_values_that_the_vault_takes_for_one_unit_share_a_coin():
+    who = np.array([1, 1.0, True, b"x", None, [2], math.nan, "1"] * 50, object)
+    for _ in range(5):
+        _, _, learned, held = hold_out({"who": who}, np.arange(400) % 8, share=0.5, unit="who")
+        for same in ({0, 1, 2}, {3, 4, 5, 6}, {7}):
+            assert same <= set(learned) or same <= set(held)
+            assert not (same & set(learned) and same & set(held))
+
+
+def test_coins_that_are_not_secret_are_told():
+    with noise.fixed_noise(1), pytest.warns(UserWarning, match="outside the fixed_noise block"):
+        hold_out(np.zeros((5, 1)))
+    hold_out(np.zeros((5, 1)))  # warnings are errors here
 
 
 def test_units_count_once_in_an_evaluation(models):

@@ -10,13 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from voile import Category, Number, Schema
-from voile.cli.tables import (
-    describe_file,
-    propose_columns,
-    propose_schema,
-    read_table,
-    read_texts,
-)
+from voile.cli.csv_texts import read_texts
+from voile.cli.tables import describe_file, propose_columns, propose_schema, read_table
 from voile.errors import DataError, SchemaError
 from voile.schema.frames import Kind
 

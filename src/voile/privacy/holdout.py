@@ -6,6 +6,7 @@ guarantee of a training follows for the whole table then (docs/proofs/evaluation
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import narwhals as nw
@@ -14,8 +15,14 @@ from numpy.typing import NDArray
 
 from voile.errors import DataError, SettingError
 from voile.privacy import noise
-from voile.privacy.encode import pick_rows
-from voile.schema import Schema
+from voile.privacy.encode import encode_values, pick_rows
+from voile.schema import Category, Schema, Unit
+
+_NOT_SECRET = (
+    "The rows were parted by fixed noise (fixed_noise, for tests only), and whoever knows the seed "
+    "knows which: no training on them has a guarantee, whatever its receipt says. Call hold_out "
+    "outside the fixed_noise block."
+)
 
 
 def hold_out(
@@ -32,7 +39,8 @@ def hold_out(
     share : float
         Probability of each row to be held out, in (0, 1).
     unit : str, optional
-        Column that tells whose row it is (of a frame): a person's rows stay together.
+        Column that tells whose row it is: a person's rows stay together. Whose row it is is told as
+        in a schema with this `Unit`; rows without a readable value belong together.
 
     Returns
     -------
@@ -43,7 +51,8 @@ def hold_out(
     -----
     Do not use ``train_test_split(random_state=...)`` on private rows: a fixed shuffle breaks the
     guarantee (docs/proofs/evaluation.md). Which rows are held out is secret chance: it cannot be
-    repeated.
+    repeated. Inside `voile.privacy.noise.fixed_noise` it can be, and a warning says so: the receipt
+    of a later training would not know.
 
     Examples
     --------
@@ -55,8 +64,9 @@ def hold_out(
     """
     if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0.0 < share < 1.0:
         raise SettingError(f"The 'share' must be in (0, 1). Got {share!r} instead.")
-    picked = pick_rows(X, None, Schema({}))
-    rows = picked.row_count
+    rows = pick_rows(X, None, Schema({})).row_count
+    if noise.current_source() is noise.NoiseSource.FIXED:
+        warnings.warn(_NOT_SECRET, UserWarning, stacklevel=2)
     held = noise.bernoulli(rows, share) if unit is None else _by_unit(X, unit, share)
     parts = []
     for one in (X, y):
@@ -65,24 +75,22 @@ def hold_out(
 
 
 def _by_unit(X: Any, unit: str, share: float) -> NDArray[np.bool_]:
-    """One coin for all rows with the same value; rows without a value share one, too."""
-    frame = nw.from_native(X, eager_only=True, pass_through=True)
-    if not isinstance(frame, nw.DataFrame) or unit not in frame.columns:
+    """One coin for all rows of a unit, as the vault tells units apart; no value is an error."""
+    try:
+        private_values = pick_rows(X, None, Schema({}, unit=Unit(unit))).unit
+    except DataError:
         raise DataError(
             f"The table has no column {unit!r} to tell whose rows belong together: give a data "
             "frame that has it."
-        )
+        ) from None
+    assert private_values is not None
+    private_units = encode_values(private_values, Category()).tolist()
     places: dict[object, int] = {}
-    keys = [_key(value) for value in frame.get_column(unit).to_list()]
-    for key in keys:
-        places.setdefault(key, len(places))
+    for one in private_units:
+        places.setdefault(one, len(places))
     coins = noise.bernoulli(len(places), share)
-    chosen: NDArray[np.bool_] = coins[[places[key] for key in keys]]
+    chosen: NDArray[np.bool_] = coins[[places[one] for one in private_units]]
     return chosen
-
-
-def _key(value: object) -> object:
-    return None if value is None or value != value else value
 
 
 def _choose(values: Any, chosen: NDArray[np.bool_], rows: int) -> Any:

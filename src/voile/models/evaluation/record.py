@@ -45,7 +45,29 @@ class Measure:
     def __str__(self) -> str:
         if math.isnan(self.value):
             return f"{self.name}: lost in the noise"
-        return f"{self.name} {self.value:.4g} ({self.low:.4g} to {self.high:.4g})"
+        value, low, high = told_figures(self)
+        return f"{self.name} {value} ({low} to {high})"
+
+
+def told_figures(measure: Measure) -> tuple[str, str, str]:
+    """Value and ends of the interval as text, with no more digits than the interval allows.
+
+    Examples
+    --------
+    >>> told_figures(Measure("AUROC", 0.92581, 0.8991, 0.9514, 0.01))
+    ('0.93', '0.90', '0.95')
+    >>> told_figures(Measure("RMSE", 58921.7, 51234.5, 69876.5, 100.0))
+    ('59,000', '51,000', '70,000')
+    """
+    width = measure.high - measure.low
+    figures = (measure.value, measure.low, measure.high)
+    if not (math.isfinite(width) and width > 0 and all(map(math.isfinite, figures))):
+        value, low, high = (f"{one:.4g}" for one in figures)
+        return value, low, high
+    # The last digit is at most a quarter of the interval; -0 is 0.
+    places = -math.floor(math.log10(width / 4))
+    value, low, high = (f"{round(one, places) + 0.0:,.{max(places, 0)}f}" for one in figures)
+    return value, low, high
 
 
 @dataclass(frozen=True)
