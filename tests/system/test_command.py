@@ -140,6 +140,22 @@ def test_edits_by_script_and_by_option(go):
     assert load("m.voile").model_.edits == ()
 
 
+def test_rows_need_not_have_a_column_that_was_dropped(go):
+    go(*TRAIN, "--no-evaluate", "-o", "m.voile")
+    rows = (go.folder / "new.csv").read_text().splitlines()
+    names = rows[0].split(",")
+    place = names.index("dose")
+    short = [",".join(v for i, v in enumerate(row.split(",")) if i != place) for row in rows]
+    (go.folder / "short.csv").write_text("\n".join(short) + "\n")
+    go("predict", "m.voile", "short.csv", code=2)
+    assert "Not used: dose." in go("edit", "m.voile", "--drop", "dose", "-o", "e.voile")
+    assert go("predict", "e.voile", "short.csv") == go("predict", "e.voile", "new.csv")
+    assert len(go("explain", "e.voile", "short.csv", "--json")["scores"]) == len(rows) - 1
+    assert go("report", "e.voile", "--rows", "short.csv", "--json")["bytes"] > 100_000
+    go("edit", "e.voile", "--undo")
+    go("predict", "e.voile", "short.csv", code=2)
+
+
 def test_a_black_box_is_explained_and_paid_once(go):
     import pandas as pd
     from sklearn.linear_model import LogisticRegression

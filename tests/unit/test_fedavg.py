@@ -264,8 +264,15 @@ def test_saved_and_read_back(tmp_path, noise):
     X, _ = pictures(30, 7)
     assert (model.predict_proba(X) == other.predict_proba(X)).all()
     assert other.receipt_ == model.receipt_
-    assert other.noise == noise
+    kept, given = other.get_params(), model.get_params()
+    assert {**kept, "schema": None} == {**given, "schema": None}
     assert files.read(path).placement == noise
+    data = json.loads(path.read_text())
+    for change in ({"noise": "none"}, {"pixel_mean": 0.1}, {"rounds": 0}, {"placement": "sparse"}):
+        with pytest.raises(ModelError):
+            load_estimator({**data, "settings": {**data["settings"], **change}})
+    del data["settings"]
+    assert load_estimator(data).noise == noise
     scores = model.to_torch()(torch.from_numpy(X).float().reshape(-1, 1, SIDE, SIDE) / 255)
     assert np.allclose(
         scores.detach().numpy()[:, 1] - scores.detach().numpy()[:, 0],

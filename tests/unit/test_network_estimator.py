@@ -236,6 +236,42 @@ def test_saved_networks_are_loaded_with_voile(fitted, tmp_path):
     np.testing.assert_array_equal(again.predict_proba(images), fitted.predict_proba(images))
 
 
+def settings_of(model):
+    given = model.get_params()
+    return {name: one for name, one in given.items() if name not in ("schema", "ledger")}
+
+
+def test_the_settings_of_the_training_are_saved(fitted, tmp_path):
+    again = voile.load(fitted.save(tmp_path / "network.json"))
+    assert settings_of(again) == settings_of(fitted)
+    images = pictures(20)[0]
+    made = classifier(placement="selective", public_images=images, lot=0.5, random_state=None)
+    again = voile.load(made.fit(*pictures(50)).save(tmp_path / "network.json"))
+    assert settings_of(again) == {**settings_of(made), "public_images": None}
+    assert again.training_settings_["public_images"] == {"object": "ndarray"}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"architecture": "cnn"},
+        {"image_shape": [4, 16]},
+        {"placement": "sparse"},
+        {"random_state": 1},
+        {"lot": -1},
+        {"public_images": [[0]]},
+        {"noise": "client"},
+    ],
+    ids=str,
+)
+def test_settings_that_the_training_cannot_have_had_are_refused(fitted, change, tmp_path):
+    path = fitted.save(tmp_path / "network.json")
+    data = json.loads(path.read_text())
+    path.write_text(json.dumps({**data, "settings": {**data["settings"], **change}}))
+    with pytest.raises(ModelError):
+        voile.load(path)
+
+
 def test_without_random_state_the_seed_is_kept():
     model = classifier(random_state=None).fit(*pictures(50)).model_
     assert from_dict(to_dict(model)).description.seed == model.description.seed

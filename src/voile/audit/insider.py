@@ -15,7 +15,9 @@ from sklearn.base import clone
 
 from voile.audit.joining import add_row, last_row
 from voile.errors import SettingError
+from voile.privacy.budget import Budget, Relation
 from voile.privacy.events import Gaussian
+from voile.privacy.ledger import Ledger
 from voile.privacy.receipt import Receipt
 from voile.privacy.witness import Watched, watch
 
@@ -36,9 +38,14 @@ class Insider:
         Table of shape (rows, columns), and its target; without the canaries.
     canaries : sequence of (x, y)
         Rows.
+    instead_of : (x, y), optional
+        A row whose place the only canary takes: where it is not there, this row is. The promise
+        is then one about replaced rows.
     """
 
-    def __init__(self, estimator: Any, dataset: Any, canaries: Sequence[Any]) -> None:
+    def __init__(
+        self, estimator: Any, dataset: Any, canaries: Sequence[Any], instead_of: Any = None
+    ) -> None:
         if not (isinstance(dataset, tuple) and len(dataset) == 2):
             raise SettingError("Give the rows of an estimator as (X, y).")
         if estimator.schema is None or estimator.schema.target is None:
@@ -49,7 +56,9 @@ class Insider:
         if getattr(estimator, "ledger", None) is not None:
             raise SettingError("Every run of an audit spends: leave the estimator's ledger out.")
         self._estimator, self._dataset = estimator, dataset
-        self._canaries = [last_row(add_row(dataset, one)) for one in canaries]
+        self._replacing = instead_of is not None
+        watched = [*canaries, instead_of] if self._replacing else canaries
+        self._canaries = [last_row(add_row(dataset, one)) for one in watched]
 
     def scores(self, present: Sequence[bool]) -> NDArray[np.float64]:
         """Log-likelihood ratios of "there" to "not there", of one fit; one for each canary."""
@@ -57,7 +66,11 @@ class Insider:
 
     def receipt(self) -> Receipt:
         """The promise of a fit, which is made here."""
-        return self._fit([False] * len(self._canaries))[0]
+        return self._fit(self._present(False))[0]
+
+    def watched(self) -> frozenset[str]:
+        """Steps of the plan at which the insider sees sums, of a fit that is made here."""
+        return frozenset(self._fit(self._present(False))[1].scores_by_step)
 
     def __call__(self, there: bool) -> NDArray[np.float64]:
         """The score of the only canary, then its parts by the steps of the plan.
@@ -65,12 +78,20 @@ class Insider:
         The sum is the best test if the noise is what it is declared to be. The parts betray a step
         without noise, which the declared noise makes small in the sum.
         """
-        rows = self._fit([there])[1]
+        rows = self._fit(self._present(there))[1]
         parts = rows.scores_by_step
-        return np.concatenate([rows.scores, *parts.values()] if len(parts) > 1 else [rows.scores])
+        scores = [rows.scores, *parts.values()] if len(parts) > 1 else [rows.scores]
+        # Of a canary and the row that it replaces, the difference is the ratio of the two worlds.
+        return np.concatenate([-np.diff(one) for one in scores] if self._replacing else scores)
+
+    def _present(self, there: bool) -> list[bool]:
+        return [there, not there] if self._replacing else [there] * len(self._canaries)
 
     def _fit(self, present: Sequence[bool]) -> tuple[Receipt, Watched]:
         copy = clone(self._estimator)
+        if self._replacing:
+            budget = Budget(copy.epsilon, copy.delta)
+            copy.ledger = Ledger(budget, relation=Relation.REPLACE_ONE)
         X, y = self._dataset
         rows = watch(X, y, self._canaries, present, copy.schema)
         copy.fit_federated(rows)

@@ -47,6 +47,7 @@ def lower_bound(
     *,
     score: Callable[[Any], Any] | None = None,
     join: Callable[[Any, Any], Any] | None = None,
+    instead_of: Any = None,
     epsilon: float | None = None,
     delta: float = 0.0,
     runs: int = 1000,
@@ -79,6 +80,9 @@ def lower_bound(
     join : callable, optional
         ``join(dataset, canary)`` makes the data set of the other world; by default the canary is
         one row more. For promises about replaced rows, replace one here.
+    instead_of : tuple (x, y), optional
+        For an estimator: a row whose place the canary takes, so that both worlds have as many rows.
+        The promise that is tested is then one about replaced rows.
     epsilon : float, optional
         The claim at ``delta``, to compare with. An estimator's own is taken from it.
     delta : float
@@ -117,13 +121,15 @@ def lower_bound(
     _check(method, runs, confidence, delta, epsilon, resume, random_state)
     work: Callable[[bool], Any]
     if is_watchable(fit) and score is None and join is None:
-        work = Insider(fit, dataset, [canary])
+        work = Insider(fit, dataset, [canary], instead_of)
         receipt = work.receipt()
         # Nobody claims delta 0 for an estimator whose receipt has another.
         delta = receipt.delta if epsilon is None or delta == 0.0 else delta
         epsilon = receipt.epsilon if epsilon is None else epsilon
         method = method or ("gaussian" if all_gaussian(receipt) else "guesses")
     else:
+        if instead_of is not None:
+            raise SettingError("Only an estimator takes instead_of=: give join= for a function.")
         if not callable(fit):
             raise SettingError(
                 f"A {type(fit).__name__} cannot be called: with score= or join= give "
@@ -136,6 +142,7 @@ def lower_bound(
     name = name or name_of(fit)
     _check_gaussian(method, delta)
     coins = np.random.default_rng(random_state).random(runs) < 0.5
+    other = () if instead_of is None else (instead_of,)
     vectors = collect_runs(
         _Run(work, coins, noise_seed),
         runs,
@@ -146,7 +153,7 @@ def lower_bound(
             "runs": runs,
             "coins": _digest(coins),
             "noise": noise_seed,
-            "data": None if resume is None else _digest_data(fit, dataset, canary),
+            "data": None if resume is None else _digest_data(fit, dataset, canary, *other),
         },
     )
     return judge(

@@ -1,8 +1,9 @@
-"""An audit of the training behind a saved model: its kind, schema and budget, on made-up rows.
+"""An audit of the training behind a saved model: kind, settings, schema and budget, made-up rows.
 
 All rows but one lie together and say the same; the canary stands alone, at the other end of every
 column and against all of them, so that its part of every sum is as long as the bounds allow
-(as in `voile.audit.trials.ebm`). No private row is needed, and none is read.
+(as in `voile.audit.trials.ebm`). For a promise about replaced rows it takes the place of a row that
+is like the others. No private row is needed, and none is read.
 """
 
 from __future__ import annotations
@@ -12,9 +13,13 @@ from typing import Any
 import numpy as np
 
 from voile.audit.finding import AuditReport
+from voile.audit.insider import Insider
 from voile.audit.paired import lower_bound
 from voile.errors import ModelError, SettingError
 from voile.models.ebm.model import AdditiveModel
+from voile.models.training_settings import restore_parameters, unrecorded_settings
+from voile.privacy.budget import Relation
+from voile.privacy.receipt import Receipt
 from voile.schema import Category, Number, Schema
 
 _ROWS, _RUNS = 240, 300
@@ -29,7 +34,7 @@ def audit_model(
     processes: int | None = None,
     random_state: int | None = None,
 ) -> AuditReport:
-    """Attack the training of a fitted model's kind, by somebody who sees every noised sum.
+    """Attack a fitted model's training, with its settings, by somebody who sees every noised sum.
 
     Parameters
     ----------
@@ -42,53 +47,99 @@ def audit_model(
     confidence, processes, random_state
         As for `voile.audit.lower_bound`.
 
+    Returns
+    -------
+    AuditReport
+        One finding. Its note says what was not attacked: looks that the insider does not see, and
+        settings that are not recorded.
+
     Raises
     ------
     ModelError
-        If the receipt promises nothing: there is no claim to test then.
+        If the receipt promises nothing, or is a teacher's: there is no claim to test then.
+    SettingError
+        If the promise is about others than rows.
     """
     receipt = estimator.receipt_
     if epsilon is None and not receipt.guarantee:
         raise ModelError("The model's receipt promises nothing, so there is no claim to audit.")
+    teacher = getattr(estimator.model_, "taught_by", None)
+    if teacher is not None:
+        raise ModelError(
+            f"The model learned from another, a {teacher}, whose training the receipt is of: audit "
+            "that one."
+        )
     schema: Schema = estimator.model_.schema
-    if schema.unit is not None:
+    if schema.unit is not None or receipt.unit != "row":
         raise SettingError(
             "The audit of a saved model attacks promises about rows: this model's is about "
-            f"{schema.unit}. Use voile.audit.lower_bound with rows of that kind."
+            f"{schema.unit or receipt.unit}. Use voile.audit.lower_bound with rows of that kind."
         )
-    claim = receipt.epsilon if epsilon is None else epsilon
-    again = type(estimator)(
-        **{
-            **estimator.get_params(deep=False),
-            "epsilon": claim,
-            "delta": receipt.delta,
-            "schema": schema.with_rows(None),
-            "ledger": None,
-        }
-    )
+    again = _untrained(estimator, receipt.epsilon if epsilon is None else epsilon)
+    crowd, canary = _crowd(schema), _lone(schema, far=True)
+    replacing = receipt.relation is Relation.REPLACE_ONE
+    instead_of = _lone(schema, far=False) if replacing else None
     kind = type(estimator).__name__
     found = lower_bound(
         again,
-        _crowd(schema),
-        _canary(schema),
+        crowd,
+        canary,
+        instead_of=instead_of,
         runs=_RUNS if runs is None else runs,
         confidence=confidence,
         processes=processes,
         random_state=random_state,
-        name=f"{kind}: a made-up person against all others",
-        note=_note(estimator),
+        name=f"{kind}: a made-up person "
+        + ("in another's place, against all" if replacing else "against all others"),
+        note=_note(estimator, again, Insider(again, crowd, [canary], instead_of).watched()),
     )
     return AuditReport(f"Attack on the training of {kind}", (found,))
 
 
-def _note(estimator: Any) -> str:
-    edited = isinstance(estimator.model_, AdditiveModel) and bool(estimator.model_.edits)
-    told = (
-        "The training was attacked, not the file: its kind, schema and budget on made-up rows."
-        if estimator.receipt_.lines
-        else ""
+def _untrained(estimator: Any, epsilon: float) -> Any:
+    """The same estimator before its training, with the settings that it was trained with."""
+    kind, settings = type(estimator), estimator.training_settings_
+    recorded = {} if settings is None else restore_parameters(settings, kind)
+    return kind(
+        **{
+            **estimator.get_params(deep=False),
+            **recorded,
+            "epsilon": epsilon,
+            "delta": estimator.receipt_.delta,
+            "schema": estimator.model_.schema,
+            "ledger": None,
+        }
     )
-    return told + (" Edits after training cost nothing and are not attacked." if edited else "")
+
+
+def _note(estimator: Any, again: Any, watched: frozenset[str]) -> str:
+    """What was attacked, and what was not."""
+    receipt: Receipt = estimator.receipt_
+    settings = estimator.training_settings_
+    told = []
+    if receipt.lines:
+        told.append(
+            "The training was attacked, not the file: its kind, settings, schema and budget on "
+            "made-up rows."
+        )
+    if settings is None:
+        told.append(
+            "The settings of the training are not recorded in the file: default ones were "
+            "attacked, unless others were set since."
+        )
+    elif unknown := unrecorded_settings(settings, type(estimator)):
+        told.append(
+            f"Not recorded of its settings, and attacked as the estimator has them now: "
+            f"{', '.join(unknown)}."
+        )
+    unseen = [line.label for line in receipt.lines if line.label not in watched]
+    if unseen:
+        told.append(f"Looks of the receipt that were not attacked: {', '.join(unseen)}.")
+    if getattr(again, "largest_weight", None) is not None:
+        told.append("The made-up rows have no weights: what weights give away was not attacked.")
+    if isinstance(estimator.model_, AdditiveModel) and estimator.model_.edits:
+        told.append("Edits after training cost nothing and are not attacked.")
+    return " ".join(told)
 
 
 def _crowd(schema: Schema) -> tuple[dict[str, Any], Any]:
@@ -103,16 +154,16 @@ def _crowd(schema: Schema) -> tuple[dict[str, Any], Any]:
     return columns, _repeated(_say(schema, far=False))
 
 
-def _canary(schema: Schema) -> tuple[dict[str, Any], Any]:
-    """One row at the upper end of every column, of the last class."""
+def _lone(schema: Schema, *, far: bool) -> tuple[dict[str, Any], Any]:
+    """One row at the upper end of every column and of the last class, or at the other ends."""
     row: dict[str, Any] = {}
     for name, column in schema.items():
         if isinstance(column, Number):
             lower, width = _range(column)
-            row[name] = lower + width
+            row[name] = lower + (width if far else 0.0)
         else:
-            row[name] = (column.levels or ("(none)",))[-1]
-    return row, _say(schema, far=True)
+            row[name] = (column.levels or ("(none)",))[-1 if far else 0]
+    return row, _say(schema, far=far)
 
 
 def _range(column: Number) -> tuple[float, float]:

@@ -116,6 +116,11 @@ def edit(
         print(f"{number}. {made.when} {made.who}: {made.what} {made.term} {told}{reason}")
     if not history:
         print("The model is as it was trained.")
+    if editor.model.unused:
+        print(
+            f"Not used: {', '.join(editor.model.unused)}. Columns that go along with them may "
+            "still tell what they said."
+        )
     if changed:
         print(f"Model: {place}")
 

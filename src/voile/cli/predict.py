@@ -68,7 +68,8 @@ def read_public(estimator: Any, path: Path) -> Any:
     """Rows that the user holds, with the columns of a model."""
     from voile.cli.tables import read_table
 
-    return read_table(path, estimator.model_.schema)
+    model = estimator.model_
+    return read_table(path, model.schema, may_lack=getattr(model, "unused", ()))
 
 
 def _as_csv(columns: dict[str, list[Any]]) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import difflib
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -77,7 +77,9 @@ def missing_column(name: str, names: Iterable[str], path: Path) -> DataError:
     return DataError(f"The file {str(path)!r} has no column {name!r}: {hint}")
 
 
-def read_table(path: Path, schema: Schema, also: Iterable[str] = ()) -> Any:
+def read_table(
+    path: Path, schema: Schema, also: Iterable[str] = (), *, may_lack: Collection[str] = ()
+) -> Any:
     """The columns of a schema, and ``also`` others, as an Arrow table.
 
     Parameters
@@ -87,6 +89,8 @@ def read_table(path: Path, schema: Schema, also: Iterable[str] = ()) -> Any:
         Decides how a CSV file's texts are read.
     also : iterable of str
         Further columns (the target, the privacy unit), read as the file has them.
+    may_lack : collection of str
+        Columns of the schema that the file need not have; they are left out then.
 
     Returns
     -------
@@ -97,11 +101,11 @@ def read_table(path: Path, schema: Schema, also: Iterable[str] = ()) -> Any:
     wanted = [*schema, *(name for name in dict.fromkeys(also) if name not in schema)]
     if is_csv(path):
         heading = _read_heading(path)
-        _check_names(wanted, heading.names, path)
+        wanted = _check_names(wanted, heading.names, path, may_lack)
         table = _as_described(read_columns(path, heading, wanted), schema, comma=heading.comma)
     else:
         files = _open_columns(path)
-        _check_names(wanted, files.types, path)
+        wanted = _check_names(wanted, files.types, path, may_lack)
         table = files.read(wanted)
     if table.num_rows == 0:
         raise DataError(f"The file {str(path)!r} has no rows: give a table that has some.")
@@ -153,12 +157,16 @@ def _refuse_repeated(names: Iterable[str], path: Path) -> None:
             raise DataError(f"The file {str(path)!r} has two columns {name!r}: rename one.")
 
 
-def _check_names(wanted: Iterable[str], names: Iterable[str], path: Path) -> None:
+def _check_names(
+    wanted: Iterable[str], names: Iterable[str], path: Path, may_lack: Collection[str]
+) -> list[str]:
+    """The wanted names that are there; those that may not be missing must be."""
     there = dict.fromkeys(names)
     for name in wanted:
-        if name not in there:
+        if name not in there and name not in may_lack:
             error = missing_column(name, there, path)
             raise SchemaError(f"{error} Correct the schema or the file.")
+    return [name for name in wanted if name in there]
 
 
 def with_task(schema: Schema, task: str | None, target: str) -> Schema:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeGuard
 
@@ -13,8 +13,9 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.validation import check_is_fitted
 
-from voile.errors import DataError, SettingError
+from voile.errors import DataError, ModelError, SettingError
 from voile.explaining import explain_global, explain_local
+from voile.models import training_settings
 from voile.privacy.budget import Budget
 from voile.privacy.ledger import Ledger
 from voile.privacy.public_rows import encode_public
@@ -169,7 +170,9 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         raise NotImplementedError
 
     def _describe(self, X: object = None) -> None:
-        """Set what scikit-learn expects of a fitted estimator."""
+        """Set what scikit-learn expects of a fitted estimator, and note how it was trained."""
+        self._trained_with: training_settings.Settings | None
+        self._trained_with = training_settings.record_settings(self)
         self.n_features_in_ = X.shape[1] if is_array(X) else len(self.model_.schema)
         # Where columns are told apart by place alone, another number of them is a mistake.
         by_place = is_array(X) or (isinstance(X, list) and self.schema is None)
@@ -179,11 +182,48 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
             self.feature_names_in_ = np.array(list(self.model_.schema), dtype=object)
 
     def _describe_like(self, other: Self) -> None:
-        """Take over how the rows of another estimator's fit looked."""
+        """Take over how the rows of another estimator's fit looked, and its settings."""
         self._describe()
+        self._trained_with = other.training_settings_
         self._width, self.n_features_in_ = other._width, other.n_features_in_
         if hasattr(other, "feature_names_in_"):
             self.feature_names_in_ = other.feature_names_in_
+
+    def _settings(self) -> Any:
+        """The settings, checked; SettingError if no fit can have them."""
+        raise NotImplementedError
+
+    @classmethod
+    def _told_by(cls, model: Any) -> dict[str, Any]:
+        """Parameters that a frozen model itself tells."""
+        return {}
+
+    @classmethod
+    def _from_model(cls, model: Any, saved: Mapping[str, Any] | None = None) -> Self:
+        """A fitted estimator of a frozen model.
+
+        Parameters
+        ----------
+        model : TrainedModel
+        saved : mapping, optional
+            The file it was read from; it may tell the settings of the training.
+        """
+        told, known = cls._told_by(model), None
+        parameters = {"epsilon": model.receipt.epsilon, "delta": model.receipt.delta, **told}
+        if saved is not None and training_settings.FIELD in saved:
+            known = training_settings.read_settings(saved[training_settings.FIELD], cls)
+            parameters |= training_settings.restore_parameters(known, cls)
+            training_settings.check_agreement(parameters, told)
+        result = cls(**parameters, schema=model.schema)
+        if known is not None:
+            try:
+                result._settings()
+            except SettingError as error:
+                raise ModelError(f"The settings of the training cannot be. {error}") from error
+        result.model_ = model
+        result._describe()
+        result._trained_with = known
+        return result
 
     def _set_classes(self, classes: tuple[object, ...]) -> None:
         # numpy would turn ['no', 1] into text, and a prediction must be the class as it was given.
@@ -209,7 +249,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
                 f"X has {X.shape[1]} features, but {type(self).__name__} is expecting "
                 f"{self._width} features as input: give the columns of the fit."
             )
-        return encode_public(X, self.model_.schema)
+        return encode_public(X, self.model_.schema, may_lack=getattr(self.model_, "unused", ()))
 
     @property
     def receipt_(self) -> Receipt:
@@ -217,6 +257,12 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         receipt: Receipt = self.model_.receipt
         return receipt
+
+    @property
+    def training_settings_(self) -> training_settings.Settings | None:
+        """Parameters at the time of the fit, as plain data; None if a file did not record them."""
+        check_is_fitted(self)
+        return getattr(self, "_trained_with", None)
 
     def explain_global(self) -> Any:
         """Explain the whole model, from released values alone (costs nothing).

@@ -32,7 +32,8 @@ def load(path: str | Path) -> Any:
     Returns
     -------
     estimator
-        Of the class that was saved: fitted, with its receipt and its history of edits.
+        Of the class that was saved: fitted, with its receipt, its history of edits and the settings
+        of its training (if the file has them: `training_settings_` is None otherwise).
 
     Raises
     ------

@@ -1,4 +1,8 @@
-"""Parts that every saved model has: its head, schema and receipt, read strictly."""
+"""Parts that every saved model has: its head, schema and receipt, read strictly.
+
+A model's file may also have the settings of its training (`voile.models.training_settings`), which
+belong to the estimator: the readers of frozen models let them stand.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,7 @@ from typing import Any
 
 from voile.errors import ModelError, VoileError
 from voile.models.fields import read_fields, read_text, show
+from voile.models.training_settings import FIELD as SETTINGS
 from voile.privacy.receipt import Receipt
 from voile.schema import Schema
 
@@ -23,7 +28,7 @@ def read_head(
             f"The model has format {show(found)}, and this version of Voile reads format "
             f"{version}: use the version that wrote it ({show(data.get('voile'))})."
         )
-    content = read_fields(data, names, "the model", optional=optional)
+    content = read_fields(data, names, "the model", optional=(*optional, SETTINGS))
     read_text(content["voile"], "'voile'")
     return content
 

@@ -6,16 +6,20 @@ as inside the vault makes a value mean the same in training and in prediction.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.privacy.encode import encode_frame
+from voile.privacy.encode import encode_frame, encode_values
 from voile.schema import Schema
 
 
-def encode_public(X: object, schema: Schema) -> dict[str, NDArray[Any]]:
+def encode_public(
+    X: object, schema: Schema, *, may_lack: Collection[str] = ()
+) -> dict[str, NDArray[Any]]:
     """Encode rows to predict for.
 
     Parameters
@@ -23,6 +27,8 @@ def encode_public(X: object, schema: Schema) -> dict[str, NDArray[Any]]:
     X : data frame, array, mapping or list of rows, shape (rows, columns)
     schema : Schema
         Complete, as stored in a model.
+    may_lack : collection of str
+        Columns that a table with names need not have: they are missing in every row then.
 
     Returns
     -------
@@ -31,5 +37,27 @@ def encode_public(X: object, schema: Schema) -> dict[str, NDArray[Any]]:
         (levels, then other, then missing).
     """
     # Who a row belongs to matters in training alone; rows to predict for need not say it.
-    rows = encode_frame(X, schema.with_unit(None))
-    return {name: np.asarray(values) for name, values in rows.items()}
+    schema = schema.with_unit(None)
+    lacking = [name for name in _lacking(X, schema) if name in may_lack]
+    if len(lacking) == len(schema):
+        lacking = []  # a table with none of the columns is another table
+    present = schema.select([name for name in schema if name not in lacking])
+    rows = {name: np.asarray(one) for name, one in encode_frame(X, present).items()}
+    count = next((len(one) for one in rows.values()), 0)
+    return {
+        name: rows[name] if name in rows else encode_values([None] * count, schema[name])
+        for name in schema
+    }
+
+
+def _lacking(X: object, schema: Schema) -> list[str]:
+    """Columns that a table with names does not have; nothing where columns have no names."""
+    names: Any
+    if isinstance(X, Mapping):
+        names = X
+    else:
+        frame = nw.from_native(X, pass_through=True, eager_only=True)
+        if not isinstance(frame, nw.DataFrame):
+            return []
+        names = frame.columns
+    return [name for name in schema if name not in names]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from voile.privacy.receipt import Receipt
@@ -25,7 +26,7 @@ def draw_reproduction(estimator: Any) -> list[str]:
         "noise must not be known to anyone; a training with the same settings on the same rows "
         "gives another model with the same promise, and pays again."
     )
-    settings = json.dumps(_settings(estimator), indent=2, ensure_ascii=False)
+    settings = _settings(estimator.training_settings_)
     schema = json.dumps(estimator.model_.schema.to_dict(), indent=2, ensure_ascii=False)
     return [
         paragraph(f"Trained with voile {receipt.version}; this report by voile {__version__}."),
@@ -36,23 +37,19 @@ def draw_reproduction(estimator: Any) -> list[str]:
     ]
 
 
-def _settings(estimator: Any) -> dict[str, Any]:
-    """Parameters that are plain data; the schema stands by itself, the ledger in its section."""
-    return {
-        name: _plain(value)
-        for name, value in sorted(estimator.get_params(deep=False).items())
-        if name not in ("schema", "ledger")
-    }
+def _settings(settings: Mapping[str, Any] | None) -> str:
+    """As text; the schema stands by itself, the ledger in its section."""
+    if settings is None:
+        return "not recorded in this file"
+    shown = {name: _shown(value) for name, value in sorted(settings.items())}
+    return json.dumps(shown, indent=2, ensure_ascii=False)
 
 
-def _plain(value: Any) -> Any:
-    if value is None or isinstance(value, bool | int | str):
-        return value
-    if isinstance(value, float):
-        return value if abs(value) != float("inf") else str(value)
-    if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
-    if isinstance(value, dict):
-        return {str(name): _plain(one) for name, one in value.items()}
-    # An object (a teacher, perhaps) may hold anything: only its kind is told.
-    return type(value).__name__
+def _shown(value: Any) -> Any:
+    """A value in the form of `voile.models.training_settings`, for people."""
+    if isinstance(value, Mapping):
+        if "object" in value:
+            # It may hold anything: only its kind is known.
+            return f"{value['object']}, not recorded"
+        return {str(name): _shown(one) for name, one in value["pairs"]}
+    return value

@@ -36,7 +36,8 @@ def tell_rows(
         The same rows as `voile.privacy.public_rows.encode_public` gave them.
     """
     # Without levels, the encoding leaves values as they are: numbers, text and times.
-    plain = encode_public(X, Schema(dict.fromkeys(schema, Category())))
+    # What is not there was refused before, or is not used: it is missing.
+    plain = encode_public(X, Schema(dict.fromkeys(schema, Category())), may_lack=tuple(schema))
     told = []
     for name, column in schema.items():
         pairs = zip(plain[name], columns[name], strict=True)

@@ -85,6 +85,8 @@ class FedAvgClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]
     model_ : NetworkModel
     classes_ : ndarray of shape (classes,)
     receipt_ : Receipt
+    training_settings_ : dict, or None
+        Parameters of the fit as plain data; None if a file of an earlier version lacks them.
     """
 
     delta: float | str  # type: ignore[assignment]
@@ -217,21 +219,15 @@ class FedAvgClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]
         self._set_classes(model.classes)
 
     @classmethod
-    def _from_model(cls, model: NetworkModel) -> Self:
-        result = cls(
-            noise=model.placement,  # type: ignore[arg-type]
-            epsilon=model.receipt.epsilon,
-            delta=model.receipt.delta,
-            schema=model.schema,
-            architecture=model.description.architecture,
-            image_shape=model.image_shape,
-            pixel_mean=model.standard.means,
-            pixel_spread=model.standard.spreads,
-            random_state=model.description.seed,
-        )
-        result.model_ = model
-        result._describe()
-        return result
+    def _told_by(cls, model: NetworkModel) -> dict[str, Any]:
+        return {
+            "noise": model.placement,
+            "architecture": model.description.architecture,
+            "image_shape": model.image_shape,
+            "pixel_mean": model.standard.means,
+            "pixel_spread": model.standard.spreads,
+            "random_state": model.description.seed,
+        }
 
     def _encode(self, X: object) -> dict[str, Any]:
         return super()._encode(flatten_pictures(X, tuple(self.image_shape)))
@@ -269,7 +265,7 @@ class FedAvgClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]
         return model.to_torch()
 
     def _write(self, path: str | Path) -> Path:
-        return files.write(self.model_, path)
+        return files.write(self.model_, path, self.training_settings_)
 
 
 CLIENT_CLIP = 1.0
@@ -278,4 +274,4 @@ PUBLISHED_CLIP = 5.0
 
 def load_estimator(data: Any) -> FedAvgClassifier:
     """A fitted estimator from what `save` wrote."""
-    return FedAvgClassifier._from_model(files.from_dict(data))
+    return FedAvgClassifier._from_model(files.from_dict(data), data)

@@ -16,6 +16,7 @@ from voile.federated.fedavg.settings import NOISES
 from voile.federated.networks import files as networks
 from voile.federated.networks.model import NetworkModel
 from voile.models.json_files import read_json, write_json
+from voile.models.training_settings import Settings, add_settings
 
 KIND = "voile fedavg"
 
@@ -48,11 +49,11 @@ def from_dict(data: Any) -> NetworkModel:
     return model
 
 
-def write(model: NetworkModel, path: str | Path) -> Path:
-    """Write a model to a JSON file, wholly or not at all, and return its path."""
+def write(model: NetworkModel, path: str | Path, settings: Settings | None = None) -> Path:
+    """Write a model, and the settings of its training, to a JSON file, wholly or not at all."""
     data = to_dict(model)
     from_dict(data)  # what could not be read back is refused here
-    return write_json(data, path)
+    return write_json(add_settings(data, settings), path)
 
 
 def read(path: str | Path) -> NetworkModel:

@@ -68,6 +68,8 @@ class NetworkClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
     model_ : NetworkModel
     classes_ : ndarray of shape (classes,)
     receipt_ : Receipt
+    training_settings_ : dict, or None
+        Parameters of the fit as plain data; None if a file of an earlier version lacks them.
     """
 
     def __init__(
@@ -165,19 +167,13 @@ class NetworkClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         self._set_classes(model.classes)
 
     @classmethod
-    def _from_model(cls, model: NetworkModel) -> Self:
-        result = cls(
-            epsilon=model.receipt.epsilon,
-            delta=model.receipt.delta,
-            schema=model.schema,
-            architecture=model.description.architecture,
-            image_shape=model.image_shape,
-            placement=model.placement,  # type: ignore[arg-type]
-            random_state=model.description.seed,
-        )
-        result.model_ = model
-        result._describe()
-        return result
+    def _told_by(cls, model: NetworkModel) -> dict[str, Any]:
+        return {
+            "architecture": model.description.architecture,
+            "image_shape": model.image_shape,
+            "placement": model.placement,
+            "random_state": model.description.seed,
+        }
 
     def decision_function(self, X: object) -> Floats:
         """Scores of the classes.
@@ -212,7 +208,7 @@ class NetworkClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         return model.to_torch()
 
     def _write(self, path: str | Path) -> Path:
-        return files.write(self.model_, path)
+        return files.write(self.model_, path, self.training_settings_)
 
 
 def _or_none(value: T | Auto) -> T | None:
@@ -223,4 +219,4 @@ def _or_none(value: T | Auto) -> T | None:
 
 def load_estimator(data: Any) -> NetworkClassifier:
     """A fitted estimator from what `save` wrote."""
-    return NetworkClassifier._from_model(files.from_dict(data))
+    return NetworkClassifier._from_model(files.from_dict(data), data)

@@ -6,9 +6,10 @@ The format::
      "architecture": "cnn", "classes": ["no", "yes"], "image_shape": [28, 28], "seed": 7,
      "means": [0.13], "spreads": [0.31], "bits": 8, "placement": "uniform",
      "parameters": 26010, "weights": "<base64 of little-endian doubles>",
-     "schema": ..., "receipt": ...}
+     "schema": ..., "receipt": ..., "settings": ...}
 
-Weights come back to the bit. Whatever the reader does not know, it refuses.
+Weights come back to the bit. ``settings`` is there only if those of the training are known
+(`voile.models.training_settings`). Whatever the reader does not know, it refuses.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from voile.federated.networks.settings import Placement
 from voile.models.fields import is_same, read_list, read_number, read_text
 from voile.models.json_files import read_json, write_json
 from voile.models.saved_parts import read_head, read_receipt, read_schema
+from voile.models.training_settings import Settings, add_settings
 from voile.schema import Category
 from voile.version import __version__
 
@@ -62,8 +64,8 @@ def to_dict(model: NetworkModel) -> dict[str, Any]:
     }
 
 
-def write(model: NetworkModel, path: str | Path) -> Path:
-    """Write a model to a JSON file, wholly or not at all, and return its path.
+def write(model: NetworkModel, path: str | Path, settings: Settings | None = None) -> Path:
+    """Write a model, and the settings of its training, to a JSON file, wholly or not at all.
 
     Raises
     ------
@@ -72,7 +74,7 @@ def write(model: NetworkModel, path: str | Path) -> Path:
     """
     data = to_dict(model)
     from_dict(data)  # what could not be read back is refused here
-    return write_json(data, path)
+    return write_json(add_settings(data, settings), path)
 
 
 def read(path: str | Path) -> NetworkModel:

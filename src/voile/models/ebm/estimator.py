@@ -94,14 +94,6 @@ class _EBM(PrivateEstimator):
     ) -> AdditiveModel:
         return fit_model(table, budget, ledger, self._settings(seed), what)
 
-    @classmethod
-    def _from_model(cls, model: AdditiveModel) -> Self:
-        receipt = model.receipt
-        result = cls(epsilon=receipt.epsilon, delta=receipt.delta, schema=model.schema)
-        result.model_ = model
-        result._describe()
-        return result
-
     def _scores(self, X: object) -> NDArray[np.float64]:
         columns = self._encode(X)  # first: it says what is wrong before a fit
         return self.model_.scores(columns)
@@ -138,7 +130,7 @@ class _EBM(PrivateEstimator):
         return self.with_model(self.model_.original or self.model_)
 
     def _write(self, path: str | Path) -> Path:
-        return files.write(self.model_, path)
+        return files.write(self.model_, path, self.training_settings_)
 
     def to_csv(self, path: str | Path) -> Path:
         """Write the score table, one line per bin."""
@@ -189,6 +181,8 @@ class EBMClassifier(ClassifierMixin, _EBM):  # type: ignore[misc]
     classes_ : ndarray of shape (classes,)
         Classes of the schema, in its order.
     receipt_ : Receipt
+    training_settings_ : dict, or None
+        Parameters of the fit as plain data; None if a file of an earlier version lacks them.
 
     Examples
     --------
@@ -275,5 +269,5 @@ def load_estimator(data: Any) -> EBMClassifier | EBMRegressor:
     """A fitted estimator from what `save` wrote."""
     model = files.from_dict(data)
     kind = EBMRegressor if model.link == "identity" else EBMClassifier
-    result: EBMClassifier | EBMRegressor = kind._from_model(model)
+    result: EBMClassifier | EBMRegressor = kind._from_model(model, data)
     return result

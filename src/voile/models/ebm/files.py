@@ -11,10 +11,12 @@ The format::
                {"name": "job", "kind": "category", "levels": ["clerk", "nurse"], ...}],
      "schema": ..., "receipt": ...,
      "edits": [{"what": "set", "term": "age", "settings": {...}, "why": "", "who": "", "when": ""}],
-     "original": {"intercept": ..., "intercept_errors": ..., "terms": ...}}
+     "original": {"intercept": ..., "intercept_errors": ..., "terms": ...},
+     "settings": ...}
 
 Bins are in the order of `Term`. Floats come back to the bit. JSON has no infinity, so an error that
-is infinite (nothing is known) is ``null``. ``original`` is there only if people edited the model.
+is infinite (nothing is known) is ``null``. ``original`` is there only if people edited the model,
+and ``settings`` only if those of the training are known (`voile.models.training_settings`).
 Whatever the reader does not know, it refuses: a model decides about people, so a damaged file must
 not be guessed at.
 """
@@ -45,6 +47,7 @@ from voile.models.fields import (
 )
 from voile.models.json_files import write_json
 from voile.models.saved_parts import read_head, read_receipt, read_schema
+from voile.models.training_settings import Settings, add_settings
 from voile.schema import Category, Number, Schema
 from voile.version import __version__
 
@@ -87,15 +90,15 @@ def to_dict(model: AdditiveModel) -> dict[str, Any]:
     return data
 
 
-def write(model: AdditiveModel, path: str | Path) -> Path:
-    """Write a model to a JSON file, wholly or not at all, and return its path.
+def write(model: AdditiveModel, path: str | Path, settings: Settings | None = None) -> Path:
+    """Write a model, and the settings of its training, to a JSON file, wholly or not at all.
 
     Raises
     ------
     ModelError
         If the model contradicts itself, or the file cannot be written.
     """
-    return write_json(to_dict(model), path)
+    return write_json(add_settings(to_dict(model), settings), path)
 
 
 def _check_original(model: AdditiveModel) -> None:

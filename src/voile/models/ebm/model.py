@@ -146,6 +146,14 @@ class AdditiveModel:
         target = self.schema.target
         return tuple(target.levels or ()) if isinstance(target, Category) else ()
 
+    @property
+    def unused(self) -> tuple[str, ...]:
+        """Names of terms that people took out: every score is 0, so rows need not have them."""
+        dropped = {edit.term for edit in self.edits if edit.what == "drop"}
+        return tuple(
+            term.name for term in self.terms if term.name in dropped and not term.scores.any()
+        )
+
     def __getitem__(self, name: str) -> Term:
         for term in self.terms:
             if term.name == name:

@@ -85,6 +85,8 @@ class LocallyLinearClassifier(ClassifierMixin, PrivateEstimator):  # type: ignor
     model_ : LocallyLinearModel
     classes_ : ndarray of shape (classes,)
     receipt_ : Receipt
+    training_settings_ : dict, or None
+        Parameters of the fit as plain data; None if a file of an earlier version lacks them.
 
     Examples
     --------
@@ -253,18 +255,12 @@ class LocallyLinearClassifier(ClassifierMixin, PrivateEstimator):  # type: ignor
         self.filters_ = model.filters
 
     @classmethod
-    def _from_model(cls, model: LocallyLinearModel) -> Self:
-        result = cls(
-            epsilon=model.receipt.epsilon,
-            delta=model.receipt.delta,
-            schema=model.schema,
-            image_shape=model.image_shape,
-            maps=model.maps,
-            inverse_temperature=model.beta,
-        )
-        result.model_ = model
-        result._describe()
-        return result
+    def _told_by(cls, model: LocallyLinearModel) -> dict[str, Any]:
+        return {
+            "image_shape": model.image_shape,
+            "maps": model.maps,
+            "inverse_temperature": model.beta,
+        }
 
     def _scores(self, X: object) -> Floats:
         columns = self._encode(X)
@@ -293,7 +289,7 @@ class LocallyLinearClassifier(ClassifierMixin, PrivateEstimator):  # type: ignor
         return chosen
 
     def _write(self, path: str | Path) -> Path:
-        return files.write(self.model_, path)
+        return files.write(self.model_, path, self.training_settings_)
 
 
 def _or_none(value: T | Auto) -> T | None:
@@ -308,4 +304,4 @@ def _bytes(X: object) -> bool:
 
 def load_estimator(data: Any) -> LocallyLinearClassifier:
     """A fitted estimator from what `save` wrote."""
-    return LocallyLinearClassifier._from_model(files.from_dict(data))
+    return LocallyLinearClassifier._from_model(files.from_dict(data), data)

@@ -8,10 +8,11 @@ The format::
      "normalise": true,
      "centre": [...], "radius": [...], "filling": [...], "beta": 0.1,
      "weights": [[...], ...], "weight_errors": ..., "offsets": ..., "taught_by": null,
-     "schema": ..., "receipt": ...}
+     "schema": ..., "receipt": ..., "settings": ...}
 
 ``weights`` and ``weight_errors`` have a line per map, all maps of the first class first; floats
-come back to the bit. Whatever the reader does not know, it refuses.
+come back to the bit. ``settings`` is there only if those of the training are known
+(`voile.models.training_settings`). Whatever the reader does not know, it refuses.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from voile.models.locally_linear.inputs import Inputs
 from voile.models.locally_linear.model import LocallyLinearModel
 from voile.models.locally_linear.pictures import Shape, SmoothBasis
 from voile.models.saved_parts import read_head, read_receipt, read_schema
+from voile.models.training_settings import Settings, add_settings
 from voile.schema import Category
 from voile.version import __version__
 
@@ -70,8 +72,8 @@ def to_dict(model: LocallyLinearModel) -> dict[str, Any]:
     }
 
 
-def write(model: LocallyLinearModel, path: str | Path) -> Path:
-    """Write a model to a JSON file, wholly or not at all, and return its path.
+def write(model: LocallyLinearModel, path: str | Path, settings: Settings | None = None) -> Path:
+    """Write a model, and the settings of its training, to a JSON file, wholly or not at all.
 
     Raises
     ------
@@ -80,7 +82,7 @@ def write(model: LocallyLinearModel, path: str | Path) -> Path:
     """
     data = to_dict(model)
     from_dict(data)  # what could not be read back is refused here
-    return write_json(data, path)
+    return write_json(add_settings(data, settings), path)
 
 
 def from_dict(data: Any) -> LocallyLinearModel:

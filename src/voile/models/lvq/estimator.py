@@ -113,18 +113,8 @@ class _LVQ(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]
         self.relevances_ = np.diag(model.relevance).copy()
 
     @classmethod
-    def _from_model(cls, model: PrototypeModel) -> Self:
-        receipt = model.receipt
-        result = cls(
-            epsilon=receipt.epsilon,
-            delta=receipt.delta,
-            schema=model.schema,
-            mechanism=model.mechanism,
-            image_shape=model.image_shape,
-        )
-        result.model_ = model
-        result._describe()
-        return result
+    def _told_by(cls, model: PrototypeModel) -> dict[str, Any]:
+        return {"mechanism": model.mechanism, "image_shape": model.image_shape}
 
     def _points(self, X: object) -> Floats:
         columns = self._encode(X)
@@ -182,7 +172,7 @@ class _LVQ(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]
         return confidence
 
     def _write(self, path: str | Path) -> Path:
-        return files.write(self.model_, path)
+        return files.write(self.model_, path, self.training_settings_)
 
     @property
     def distance_from_mean_(self) -> Floats:
@@ -234,6 +224,8 @@ class GLVQClassifier(_LVQ):
     model_ : PrototypeModel
     classes_ : ndarray of shape (classes,)
     receipt_ : Receipt
+    training_settings_ : dict, or None
+        Parameters of the fit as plain data; None if a file of an earlier version lacks them.
 
     Examples
     --------
@@ -282,5 +274,5 @@ BY_KIND: dict[Kind, type[_LVQ]] = {
 def load_estimator(data: Any) -> GLVQClassifier | GMLVQClassifier | LVQ1Classifier:
     """A fitted estimator from what `save` wrote."""
     model = files.from_dict(data)
-    result: Any = BY_KIND[model.kind]._from_model(model)
+    result: Any = BY_KIND[model.kind]._from_model(model, data)
     return result  # type: ignore[no-any-return]

@@ -7,10 +7,11 @@ The format::
      "features": ["age", "ward = B"],
      "prototypes": [[...], ...], "prototype_errors": ..., "labels": [0, 1],
      "means": ..., "counts": [120.4, null], "omega": ..., "centre": [...],
-     "schema": ..., "receipt": ...}
+     "schema": ..., "receipt": ..., "settings": ...}
 
 Coordinates are those of `Features`. Floats come back to the bit; a count that was not estimated is
-``null``. Whatever the reader does not know, it refuses.
+``null``. ``settings`` is there only if those of the training are known
+(`voile.models.training_settings`). Whatever the reader does not know, it refuses.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from voile.models.fields import is_same, read_list, read_table, show
 from voile.models.json_files import write_json
 from voile.models.lvq.model import Kind, Mechanism, PrototypeModel
 from voile.models.saved_parts import read_head, read_receipt, read_schema
+from voile.models.training_settings import Settings, add_settings
 from voile.schema import Category
 from voile.version import __version__
 
@@ -64,9 +66,9 @@ def to_dict(model: PrototypeModel) -> dict[str, Any]:
     return data
 
 
-def write(model: PrototypeModel, path: str | Path) -> Path:
-    """Write a model to a JSON file, wholly or not at all, and return its path."""
-    return write_json(to_dict(model), path)
+def write(model: PrototypeModel, path: str | Path, settings: Settings | None = None) -> Path:
+    """Write a model, and the settings of its training, to a JSON file, wholly or not at all."""
+    return write_json(add_settings(to_dict(model), settings), path)
 
 
 def from_dict(data: Any) -> PrototypeModel:
