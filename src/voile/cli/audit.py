@@ -35,12 +35,12 @@ def audit(
 ) -> None:
     """Attack the training of a saved model, or the library's own mechanisms, on made-up rows.
 
-    Of a model, its kind, settings, schema and budget are taken; it is trained again and again with and
-    without a conspicuous made-up person, by somebody who sees every noised sum. No private row is
-    needed. Exit code 1 if a claim was refuted.
+    Of a model, its kind, settings, schema and budget are taken; it is trained again and again with
+    and without a conspicuous made-up person, by somebody who sees every noised sum. No private row
+    is needed. Exit code 1 if a claim was refuted.
 
     Examples:
-        voile audit patients.voile --runs 100
+        voile audit patients.voile
 
         voile audit core ebm -o audit.html
     """
