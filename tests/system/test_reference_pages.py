@@ -62,13 +62,18 @@ def test_the_page_of_exit_codes_is_true():
     assert {int(code) for code in told} == {0, *codes}
 
 
+def names_of_the_reference():
+    """Pages on names for Python, as one text."""
+    return "\n".join(page.read_text(encoding="utf-8") for page in REFERENCE.glob("*.md"))
+
+
 @pytest.mark.parametrize("name", sorted(set(voile.__all__) - {"VoileError", "__version__"}))
 def test_every_public_name_is_in_the_reference(name):
-    page = (REFERENCE / "index.md").read_text(encoding="utf-8")
+    page = names_of_the_reference()
     assert re.search(rf"^::: voile\.[\w.]*\b{name}$", page, re.MULTILINE)
 
 
 @pytest.mark.parametrize("name", voile.datasets.__all__)
 def test_every_name_of_the_data_sets_is_in_the_reference(name):
-    page = (REFERENCE / "index.md").read_text(encoding="utf-8")
+    page = names_of_the_reference()
     assert re.search(rf"^::: voile\.datasets\.[\w.]*\b{name}$", page, re.MULTILINE)

@@ -2,11 +2,13 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 
 import pytest
 from documented_pages import ROOT
+from report_visits import QUIET
 
 pytest.importorskip("mkdocs")
 pytest.importorskip("mkdocstrings")
@@ -42,6 +44,28 @@ def test_pages_fetch_nothing_from_elsewhere(site):
         assert not re.search(
             r"(?:url\([\"']?|@import\s+[\"']?)(?:https?:)?//", sheet.read_text("utf-8")
         )
+
+
+def test_pages_opened_from_disk_can_be_searched(site):
+    driver = pytest.importorskip("playwright.sync_api")
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    if chromium is None:
+        pytest.skip("no chromium is installed")
+    with driver.sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=chromium, args=QUIET)
+        page, asked, wrong = browser.new_page(), [], []
+        page.on("request", lambda one: asked.append(one.url))
+        page.on("pageerror", lambda one: wrong.append(str(one)))
+        page.goto((site / "how-to" / "index.html").as_uri())
+        page.fill(".md-search__input", "privacy unit")
+        page.wait_for_selector(".md-search-result__link")
+        found = page.eval_on_selector_all(
+            ".md-search-result__link", "links => links.map((one) => one.href)"
+        )
+        browser.close()
+    assert any("protect-people-with-several-rows.html" in link for link in found)
+    assert wrong == []
+    assert all(url.startswith(("file:", "data:", "about:")) for url in asked)
 
 
 def test_notebooks_are_pages_and_files(site):
