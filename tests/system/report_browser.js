@@ -96,6 +96,26 @@
       return bad;
     },
 
+    overlaps() {
+      const bad = [];
+      for (const one of document.querySelectorAll("figure")) {
+        const ticks = [...one.querySelectorAll("g[class$=tick] > text")].filter((text) => text.textContent.trim());
+        // A text of several lines is its lines: an empty first one covers nothing.
+        const lines = (text) => (text.querySelector("tspan.line") ? [...text.querySelectorAll("tspan.line")] : [text]);
+        const tilted = (text) => /rotate\(-?(?!0[,)])/.test(text.getAttribute("transform") || "");
+        const boxes = ticks.flatMap((text) => lines(text).filter((part) => part.textContent.trim())
+          .map((part) => [part.textContent, part.getBoundingClientRect(), tilted(text)]));
+        boxes.forEach(([name, a, tilt], i) => boxes.slice(i + 1).forEach(([other, b, tilts]) => {
+          // Boxes of tilted texts beside each other overlap, though the texts do not.
+          if (tilt && tilts) return;
+          const across = Math.min(a.right, b.right) - Math.max(a.left, b.left);
+          const down = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
+          if (across > 1 && down > 4) bad.push(name + " | " + other);
+        }));
+      }
+      return bad;
+    },
+
     names() {
       const bad = [];
       for (const one of document.querySelectorAll("input, select, textarea")) {

@@ -3,13 +3,21 @@
 import itertools
 import json
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from explained_models import CENSUS_ROWS, census_model, classes_model, price_model
+from explained_models import (
+    CENSUS_ROWS,
+    census_model,
+    classes_model,
+    make_model,
+    number_term,
+    price_model,
+)
 from filter_models import WARD_ROWS, picture_filters, ward_model
 from influence_records import census_influences, review_influences
-from prototype_models import MIXED_ROWS, mixed_model, tumour_model
+from prototype_models import MIXED_ROWS, mixed_model, tumour_model, wide_model
 from report_visits import QUIET, Visit, without_figures
 from test_model_report import EVIL, fitted, hostile_model, spend
 
@@ -109,6 +117,35 @@ def test_everybody_can_read_the_page(name, browser, tmp_path):
         assert visit.review("overflow") == []
         assert visit.review("contrast")["bad"] == []
         visit.check_alone()
+
+
+@pytest.mark.parametrize("width", [400, 1280])
+def test_texts_of_figures_do_not_overlap(width, browser, tmp_path):
+    # Bins of very different widths, pairs of many features, and pairs of few.
+    cuts = [-122.613, -122.257, -121.836, -118.645, -118.472, -118.223, -117.921]
+    place = number_term("longitude", cuts, -128, -64, lambda x: x / 100, missing=0.1)
+    ranked = make_model([place], Category(["no", "yes"]), "logit")
+    for model in (ranked, price_model(), wide_model(), tumour_model()):
+        with Visit(browser, draw_report(fitted(model)), tmp_path) as visit:
+            visit.page.set_viewport_size({"width": width, "height": 800})
+            visit.settle()
+            assert visit.review("overlaps") == []
+
+
+@pytest.mark.parametrize("width", [400, 1280])
+def test_receipts_break_their_lines(width, browser, tmp_path):
+    model = census_model()
+    note = "Training data of the explained model: NO guarantee. The model shows no receipt. " * 3
+    model = replace(model, receipt=replace(model.receipt, notes=(note,)))
+    with Visit(browser, without_figures(draw_report(fitted(model))), tmp_path) as visit:
+        visit.page.set_viewport_size({"width": width, "height": 800})
+        for one in visit.page.locator("details").all():
+            one.evaluate("node => { node.open = true }")
+        boxes = visit.page.eval_on_selector_all(
+            "pre", "all => all.map((one) => [one.scrollWidth, one.clientWidth])"
+        )
+        assert len(boxes) >= 3
+        assert all(inside <= seen for inside, seen in boxes)
 
 
 def test_a_page_that_cannot_be_read_is_found(browser, tmp_path):

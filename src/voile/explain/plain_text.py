@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,14 +18,27 @@ if TYPE_CHECKING:
 
 MOST_ROWS, MOST_NAME, MOST_VALUE, MOST_OUTPUTS = 5, 28, 30, 4
 
+CLASS_SCORE = "score of a class"
+"""Unit of scores of which there is one per class: by itself, none of them is a log-odds."""
+
 
 def score_text(explanation: Explanation) -> str:
     """What the scores are, in a few words."""
     if len(explanation.outputs) > 1:
-        return f"{explanation.units} of {len(explanation.outputs)} classes"
+        return f"scores of {len(explanation.outputs)} classes"
     if explanation.units == "log-odds":
         return f"log-odds of '{explanation.outputs[0]}'"
     return f"{explanation.outputs[0]} in {explanation.units}"
+
+
+def class_scores_text(explanation: Explanation) -> str:
+    """What the scores of several classes say, in a sentence; nothing if there is one score."""
+    if len(explanation.outputs) == 1:
+        return ""
+    return (
+        "The score of a class counts only beside those of the others: what two scores differ by "
+        "is the log-odds of the one class against the other."
+    )
 
 
 def prediction_text(explanation: LocalExplanation, row: int) -> str:
@@ -50,12 +64,18 @@ def cut_text(text: str, most: int) -> str:
     return text if len(text) <= most else text[: most - 1].rstrip() + "…"
 
 
+def leading_output(term: ExplainedTerm) -> int:
+    """Position of the output whose scores a term moves most."""
+    regular = term.scores[: term.regular]
+    return int(np.argmax(np.ptp(regular, axis=0))) if len(regular) else 0
+
+
 def extremes(term: ExplainedTerm, *, most: int = 24) -> tuple[str, str]:
     """Where a term takes most away and where it adds most: "-1.2 at [17, 22)".
 
-    Labels are cut to ``most`` characters. With several outputs, the first is told.
+    Labels are cut to ``most`` characters. With several outputs, the leading one is told.
     """
-    scores = term.scores[:, 0]
+    scores = term.scores[:, leading_output(term)]
     # Bins without rows, as far as the noise lets us tell, say nothing about the data.
     seen = np.flatnonzero(term.counts > term.count_errors)
     seen = seen if len(seen) else np.arange(len(scores))
@@ -70,6 +90,9 @@ def global_text(explanation: GlobalExplanation) -> str:
     """A table of all terms, the most important first."""
     count, single = len(explanation.terms), len(explanation.outputs) == 1
     lines = [f"Model of {count} {'term' if count == 1 else 'terms'}: {score_text(explanation)}"]
+    lines += textwrap.wrap(
+        class_scores_text(explanation), 96, initial_indent="  ", subsequent_indent="  "
+    )
     if len(explanation.outputs) <= MOST_OUTPUTS:
         lines.append(f"  starts at {start_text(explanation)}")
     lines.append(
@@ -103,9 +126,11 @@ def start_text(explanation: GlobalExplanation) -> str:
 def local_text(explanation: LocalExplanation) -> str:
     """A table per row: what each feature added, the greatest part first."""
     count = len(explanation)
+    told = score_text(explanation) if len(explanation.outputs) == 1 else "of the predicted class"
     lines = [
-        f"{'Row' if count == 1 else 'Rows'} explained: {count}. Score: {score_text(explanation)}, "
-        f"± two standard errors of the privacy noise."
+        f"{'Row' if count == 1 else 'Rows'} explained: {count}. Score: {told}, "
+        f"± two standard errors of the privacy noise.",
+        *textwrap.wrap(class_scores_text(explanation), 96),
     ]
     for row in range(min(count, MOST_ROWS)):
         lines += ["", *_row_lines(explanation, row)]
@@ -118,6 +143,11 @@ def row_text(explanation: LocalExplanation, row: int) -> str:
     """Which row, counted from one as people count, and its prediction."""
     where = f"Row {row + 1}" + (f" of {len(explanation)}" if len(explanation) > 1 else "")
     return f"{where}: {prediction_text(explanation, row)}"
+
+
+def sum_text(explanation: LocalExplanation, output: int) -> str:
+    """What all parts of a row add up to: the score, with its class if there are several."""
+    return "score" if len(explanation.outputs) == 1 else f"score of '{explanation.outputs[output]}'"
 
 
 def times_text(count: int) -> str:
@@ -138,7 +168,8 @@ def _row_lines(explanation: LocalExplanation, row: int) -> list[str]:
     parts = explanation.values[row, :, output]
     errors = explanation.standard_errors[row, :, output]
     texts = told_values(explanation, row)
-    width = max([10, *(min(len(name), MOST_NAME) for name in explanation.features)])
+    total = sum_text(explanation, output)
+    width = max([10, *(min(len(name), MOST_NAME) for name in (*explanation.features, total))])
     wide = max([0, *(min(len(text), MOST_VALUE) for text in texts)])
 
     def line(name: str, text: str, part: float, error: float, *, added: bool = True) -> str:
@@ -157,7 +188,7 @@ def _row_lines(explanation: LocalExplanation, row: int) -> list[str]:
             line(explanation.features[j], texts[j], float(parts[j]), float(errors[j]))
             for j in np.argsort(-np.abs(parts), kind="stable")
         ),
-        line("score", "", float(score), float(score_error), added=False),
+        line(total, "", float(score), float(score_error), added=False),
     ]
 
 

@@ -21,6 +21,9 @@ from voile.schema import Category, Number
 MOST_ROWS = 200
 """Rows of the caller that the form offers."""
 
+MOSTLY_MISSING = 0.5
+"""Share of rows without a value above which a typical row has none."""
+
 
 def draw_chooser(
     model: AdditiveModel,
@@ -39,8 +42,10 @@ def draw_chooser(
     told : LocalExplanation or None
         The same rows, explained.
     """
+    several = len(explanation.outputs) > 1
+    score = "score of a class" if several else f"score, the {score_text(explanation)},"
     lead = (
-        f"Set any values, and see how the score, the {score_text(explanation)}, comes about: it "
+        f"Set any values, and see how the {score} comes about: it "
         f"starts at the base value, and every column raises it (orange, to the right) or lowers it "
         f"(blue, to the left). ± and thin lines are two standard errors of the privacy noise; the "
         f"noise of different columns is taken to be independent. All this is computed in this "
@@ -57,10 +62,10 @@ def draw_chooser(
     parts += [_place_field(term, i) for i, term in enumerate(model.terms)]
     parts.append("</div></fieldset>")
     parts.append('<p class="answer" id="answer" role="status" aria-live="polite"></p>')
-    if len(explanation.outputs) > 1:
+    if several:
         parts.append('<ul class="key" id="chances" aria-label="Probabilities"></ul>')
     parts.append(heading("What each column added", level=3))
-    if len(explanation.outputs) > 1:
+    if several:
         options = "".join(
             f'<option value="{k}">{html.escape(name)}</option>'
             for k, name in enumerate(explanation.outputs)
@@ -76,8 +81,22 @@ def draw_chooser(
 
 
 def typical_bin(term: Term) -> int:
-    """The bin that most rows lie in, by the private counts."""
-    return int(np.argmax(term.counts))
+    """The bin of a typical row by the private counts: the median, or the most frequent level.
+
+    Missing is typical only where more than half of the rows are. The counts have noise in them, so
+    the fullest of many bins of a number may be any: the median moves little.
+    """
+    counts = np.maximum(term.counts, 0.0)
+    missing = term.bins - 1
+    present = counts[:missing]
+    if counts[missing] > MOSTLY_MISSING * counts.sum():
+        return missing
+    if isinstance(term.column, Category):
+        levels = present[: len(term.column.levels or ())]
+        return int(np.argmax(levels if levels.any() else present))
+    if not present.any():
+        return len(present) // 2
+    return int(np.searchsorted(np.cumsum(present), present.sum() / 2))
 
 
 def _place_tools(rows: list[list[float | int | None]], told: LocalExplanation | None) -> str:
@@ -153,11 +172,15 @@ def _typical_value(term: Term) -> float | int | None:
     if place == term.bins - 1:
         return None
     low, high = float(term.edges[place]), float(term.edges[place + 1])
-    middle = low / 2 + high / 2
-    # As few digits as stay within the bin: nobody is 37.4166667 years old.
+    counts = np.maximum(term.counts[:-1], 0.0)
+    # Where in the bin the median is, if rows lie evenly in it: a bin may be as wide as a gap.
+    before, inside = counts[:place].sum(), counts[place]
+    part = min((counts.sum() / 2 - before) / inside, 0.99) if inside > 0 else 0.5
+    middle = float(low * (1 - part) + high * part)
+    # As few digits as stay close, within the bin: nobody is 37.4166667 years old.
     for digits in range(1, 17):
         value = float(f"{middle:.{digits}g}")
-        if low <= value < high:
+        if low <= value < high and abs(value - middle) <= (high - low) / 4:
             return value
     return low
 

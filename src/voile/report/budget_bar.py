@@ -11,10 +11,23 @@ from voile.report.palette import dress, series_colour
 from voile.report.plot_text import plot_text
 
 
+def share_text(share: float) -> str:
+    """A share of a budget in whole percent; a little is not told as nothing, nor most as all.
+
+    Examples
+    --------
+    >>> share_text(0.004), share_text(0.25), share_text(0.998), share_text(0.0)
+    ('under 1 %', '25 %', 'over 99 %', '0 %')
+    """
+    if 0 < share < 0.01:
+        return "under 1 %"
+    return "over 99 %" if 0.99 < share < 1 else f"{100 * share:.0f} %"
+
+
 def budget_key(receipt: Receipt) -> list[tuple[str, str]]:
     """Colour and meaning of each part of the bar; empty if no part has a share."""
     return [
-        (series_colour(i), f"{line.label} ({100 * line.share:.0f} %)")
+        (series_colour(i), f"{line.label} ({share_text(line.share)})")
         for i, line in enumerate(receipt.lines)
         if not math.isnan(line.share)
     ]

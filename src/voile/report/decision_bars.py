@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 from voile.explain.plain_text import cut_text
 from voile.explain.prototype_decisions import PrototypeDecisions
 from voile.explain.prototype_text import brief, given_text, prototype_name, value_text
-from voile.report.plot_text import plot_text
+from voile.report.plot_text import plot_text, short_names
 from voile.report.signed_bars import Part, draw_bars
 
 MOST_BARS = 12
@@ -24,12 +24,13 @@ def find_parts(explanation: PrototypeDecisions, row: int) -> list[Part]:
     # A sum of a single column would say less than the column itself.
     most = MOST_BARS if len(order) > MOST_BARS + 1 else len(order)
     parts = []
+    labels = short_names(explanation.columns, MOST_NAME)
     for i in order[:most]:
         name, read = explanation.columns[i], one.read_as[i]
         value = brief(one.given[i]) + (f" → {brief(read)}" if read else "")
         parts.append(
             Part(
-                f"{cut_text(name, MOST_NAME)} = {cut_text(value, MOST_VALUE)}",
+                f"{labels[i]} = {cut_text(value, MOST_VALUE)}",
                 (f"{name} = {given_text(one, i)}", *typical_texts(explanation, row, name)),
                 float(sizes[i]),
                 float(one.part_errors[i]),

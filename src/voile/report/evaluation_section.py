@@ -6,7 +6,8 @@ import math
 
 import plotly.graph_objects as go
 
-from voile.models.evaluation.record import Evaluation, Measure
+from voile.explain.wording import short
+from voile.models.evaluation.record import Evaluation, Measure, told_figures
 from voile.report.page import heading, paragraph, place_figure, place_table
 from voile.report.palette import INK, WAS, dress
 
@@ -105,11 +106,11 @@ def _line(measure: Measure) -> list[str]:
     if math.isnan(measure.value):
         return [measure.name, "lost in the noise", "", "", ""]
     unit = f" ({measure.unit})" if measure.unit else ""
-    figures = (measure.value, measure.low, measure.high, 2 * measure.noise)
-    return [f"{measure.name}{unit}", *(f"{one:.4g}" for one in figures)]
+    return [f"{measure.name}{unit}", *told_figures(measure), short(2 * measure.noise, digits=2)]
 
 
 def _interval(measure: Measure) -> str:
     if math.isnan(measure.value):
         return "lost in the noise"
-    return f"{measure.value:.3f} ({measure.low:.3f} to {measure.high:.3f})"
+    value, low, high = told_figures(measure)
+    return f"{value} ({low} to {high})"

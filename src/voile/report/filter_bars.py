@@ -12,7 +12,7 @@ from voile.explain.filter_text import strongest
 from voile.explain.plain_text import cut_text
 from voile.explain.prototype_text import brief, given_text
 from voile.explain.wording import noisy
-from voile.report.plot_text import plot_text
+from voile.report.plot_text import plot_text, short_names
 from voile.report.signed_bars import Part, draw_bars
 
 MOST_BARS = 12
@@ -23,9 +23,11 @@ MOST_NAME, MOST_VALUE = 28, 18
 
 def find_contrast(bank: FilterBank, k: int) -> list[Part]:
     """The features that tell a class apart most."""
+    shown = strongest(bank, k)[:MOST_BARS]
+    names = short_names([bank.features[j].name for j in shown], MOST_NAME)
     return [
         Part(
-            cut_text(bank.features[j].name, MOST_NAME),
+            name,
             (
                 bank.features[j].name,
                 "blended filter: "
@@ -34,7 +36,7 @@ def find_contrast(bank: FilterBank, k: int) -> list[Part]:
             float(bank.contrast[k, j]),
             float(bank.contrast_errors[k, j]),
         )
-        for j in strongest(bank, k)[:MOST_BARS]
+        for j, name in zip(shown, names, strict=True)
     ]
 
 
@@ -54,16 +56,17 @@ def find_lead(explanation: FilterDecisions, row: int) -> list[Part]:
     # A sum of a single column would say less than the column itself.
     most = MOST_BARS if len(order) > MOST_BARS + 1 else len(order)
     parts = []
+    names = short_names(explanation.columns, MOST_NAME)
     for i in order[:most]:
         name, read = explanation.columns[i], one.read_as[i]
         value = brief(one.given[i]) + (f" → {brief(read)}" if read else "")
-        label = f"{cut_text(name, MOST_NAME)} = {cut_text(value, MOST_VALUE)}"
+        label = f"{names[i]} = {cut_text(value, MOST_VALUE)}"
         told = (f"{name} = {given_text(one, i)}",)
         parts.append(Part(label, told, float(sizes[i]), float(errors[i])))
     rest = order[most:]
     if rest:
-        names = ", ".join(explanation.columns[i] for i in rest)
-        told = (cut_text(f"{len(rest)} other columns: {names}", 150),)
+        others = ", ".join(explanation.columns[i] for i in rest)
+        told = (cut_text(f"{len(rest)} other columns: {others}", 150),)
         error = float(np.sqrt((errors[rest] ** 2).sum()))
         parts.append(Part(f"{len(rest)} other columns", told, float(sizes[rest].sum()), error))
     base = ("base: what the scores differ by where every input is average",)

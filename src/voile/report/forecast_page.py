@@ -6,7 +6,12 @@ import html
 
 from voile.planning.attacker import percent
 from voile.planning.record import NOTHING_SPENT, Forecast, probability_points
-from voile.report.forecast_pictures import draw_attacker, draw_noise
+from voile.report.forecast_pictures import (
+    MOST_KINDS,
+    draw_attacker,
+    draw_noise,
+    group_columns,
+)
 from voile.report.page import (
     compose_document,
     fold,
@@ -35,11 +40,7 @@ def draw_page(record: Forecast) -> str:
         f"<p><strong>{html.escape(record.found_first)}</strong></p>",
         paragraph(record.rule.words, note=True),
         heading("How the noise falls as epsilon grows"),
-        paragraph(
-            "Each line is what noise alone does to one kind of column, in a typical bin (two "
-            "standard errors). Dashed lines are the limits of the verdicts.",
-            note=True,
-        ),
+        paragraph(_tell_lines(record), note=True),
         place_figure(
             draw_noise(record),
             "noise",
@@ -67,6 +68,20 @@ def draw_page(record: Forecast) -> str:
     ]
     inside = "\n".join(body)
     return compose_document(TITLE, f"<main>{inside}</main>", style=_STYLE)
+
+
+def _tell_lines(record: Forecast) -> str:
+    text = (
+        "Each line is what noise alone does to one kind of column, in a typical bin (two standard "
+        "errors). Dashed lines are the limits of the verdicts."
+    )
+    kinds = len(group_columns(record))
+    if kinds > MOST_KINDS:
+        text += (
+            f" {MOST_KINDS} of {kinds} kinds of columns are shown, from the least noise to the "
+            f"most; the table has all columns."
+        )
+    return text
 
 
 def _tabulate(record: Forecast) -> str:

@@ -21,7 +21,7 @@ from voile.report.palette import (
 from voile.report.plot_text import plot_text
 
 MOST_KINDS = 6
-"""More lines than this would hide each other: those between are left out."""
+"""More lines than this would hide each other: some between are left out."""
 
 _ALARMS = np.geomspace(1e-3, 1.0, 61)
 
@@ -30,12 +30,7 @@ def draw_noise(record: Forecast) -> go.Figure:
     """Two standard errors against epsilon, one line per kind of column, and the rule's limits."""
     figure = go.Figure()
     epsilons = [one.epsilon for one in record.outlooks]
-    kinds = list(group_columns(record).items())
-    if len(kinds) > MOST_KINDS:
-        # The quietest and the loudest say within what range the others are.
-        kinds.sort(key=lambda kind: kind[0][0])
-        chosen = np.linspace(0, len(kinds) - 1, MOST_KINDS).round().astype(int)
-        kinds = [kinds[i] for i in chosen]
+    kinds = choose_kinds(record)
     for k, (noises, names) in enumerate(kinds):
         figure.add_trace(
             go.Scatter(
@@ -162,6 +157,30 @@ def group_columns(record: Forecast) -> Mapping[tuple[float, ...], list[str]]:
         noises = tuple(one.columns[k].noise for one in record.outlooks)
         groups.setdefault(noises, []).append(column.name)
     return groups
+
+
+def choose_kinds(record: Forecast) -> list[tuple[tuple[float, ...], list[str]]]:
+    """At most `MOST_KINDS` groups of columns alike in their noise, with the names of each.
+
+    The quietest and the loudest, for they say within what range the others are; at least one
+    number and one category, if there are.
+    """
+    groups = list(group_columns(record).items())
+    if len(groups) <= MOST_KINDS:
+        return groups
+    groups.sort(key=lambda group: group[0][0])
+    chosen = np.linspace(0, len(groups) - 1, MOST_KINDS).round().astype(int).tolist()
+    kind_of = {column.name: column.kind for column in record.outlooks[0].columns}
+    for kind in sorted(set(kind_of.values())):
+        having = [
+            i for i, (_, names) in enumerate(groups) if any(kind_of[n] == kind for n in names)
+        ]
+        if not set(having) & set(chosen):
+            middle = having[len(having) // 2]
+            # All that are chosen are of another kind, so any but the ends can make room.
+            least = min(range(1, MOST_KINDS - 1), key=lambda k: abs(chosen[k] - middle))
+            chosen[least] = middle
+    return [groups[i] for i in sorted(chosen)]
 
 
 def tell_names(names: list[str]) -> str:

@@ -5,7 +5,13 @@ from __future__ import annotations
 import json
 
 from voile.explain.global_explanation import GlobalExplanation
-from voile.explain.plain_text import extremes, score_text, start_text
+from voile.explain.plain_text import (
+    class_scores_text,
+    extremes,
+    leading_output,
+    score_text,
+    start_text,
+)
 from voile.explain.term import ExplainedTerm
 from voile.explain.wording import noisy, short, spread
 from voile.models.ebm.history import Edit
@@ -25,13 +31,17 @@ def draw_page(explanation: GlobalExplanation) -> str:
 
 def draw_lead(explanation: GlobalExplanation) -> list[str]:
     """What the model is, in a few sentences, as HTML."""
-    count = len(explanation.terms)
-    text = (
-        f"A model of {count} {'term' if count == 1 else 'terms'}. Its score is the "
-        f"{score_text(explanation)}: it starts at {start_text(explanation)}, and every column "
-        f"adds or takes away what its shape below says."
+    count, classes = len(explanation.terms), len(explanation.outputs)
+    score = (
+        f"Its score is the {score_text(explanation)}: it"
+        if classes == 1
+        else f"It has a score for each of {classes} classes, which"
     )
-    return [paragraph(text)]
+    text = (
+        f"A model of {count} {'term' if count == 1 else 'terms'}. {score} starts at "
+        f"{start_text(explanation)}, and every column adds or takes away what its shape below says."
+    )
+    return [paragraph(one) for one in (text, class_scores_text(explanation)) if one]
 
 
 def draw_sections(explanation: GlobalExplanation, *, linked: bool = False) -> list[Section]:
@@ -89,7 +99,8 @@ def _term(
             paragraph(f"Changed by people after training; {dotted} is as trained.", note=True)
         )
     low, high = extremes(term)
-    about = f" (for {explanation.outputs[0]})" if len(explanation.outputs) > 1 else ""
+    leading = explanation.outputs[leading_output(term)]
+    about = f" (for {leading})" if len(explanation.outputs) > 1 else ""
     description = f"Shape of {term.name}{about}: lowest {low}, highest {high}"
     return [
         *parts,

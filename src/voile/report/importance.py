@@ -55,14 +55,14 @@ def draw_importance(explanation: GlobalExplanation) -> go.Figure:
             hoverinfo="text",
         )
     )
-    summed = "" if single else ", all classes"
+    units = plot_text(explanation.units) if single else "all scores together"
     return dress(
         figure,
         24 * len(terms) + 110 + legend_room(len(explanation.outputs)),
         barmode="stack",
         bargap=0.25,
         xaxis={
-            "title": f"importance ({plot_text(explanation.units)}{summed})",
+            "title": f"importance ({units})",
             "rangemode": "tozero",
         },
         yaxis={

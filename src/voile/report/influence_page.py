@@ -32,8 +32,8 @@ def draw_page(record: Influences) -> str:
     count, edits = len(record), len(record.edits)
     lead = (
         f"Why a black box gave {'one row its' if count == 1 else f'{count} rows their'} score: a "
-        f"linear model, fitted around the row to what the black box says of the private table's "
-        f"rows nearby, tells what moves it. {meaning_text(record)}"
+        f"linear model, fitted around the row to what the black box says of {_asked_text(record)}, "
+        f"tells what moves it. {meaning_text(record)}"
     )
     noise = (
         "Whiskers and ± are two standard errors of the privacy noise. An influence tells what the "
@@ -57,6 +57,22 @@ def draw_page(record: Influences) -> str:
         body += _row(record, row)
     title = "Why the black box said so"
     return compose_page(title, body, record.receipt, cost=record.cost)
+
+
+def _asked_text(record: Influences) -> str:
+    """About which rows the black box was asked, by how the rows of the page were answered."""
+    ways = set(record.answered)
+    if ways == {"summary"}:
+        return (
+            "rows nearby that stand in for the private ones (synthetic rows, or public ones that "
+            "were given; weighted to agree with the released summary of the table)"
+        )
+    if ways == {"offline"}:
+        return "rows nearby that were asked about before"
+    asked = "the private table's rows nearby"
+    if "offline" in ways:
+        asked += " (where the budget was gone, of rows nearby that were asked about before)"
+    return asked
 
 
 def _row(record: Influences, row: int) -> list[str]:

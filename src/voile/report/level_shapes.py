@@ -6,6 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
+from voile.explain.plain_text import leading_output
 from voile.explain.term import ExplainedTerm
 from voile.report.palette import INK, WAS, dress, legend_room, series_colour, series_symbol
 from voile.report.plot_text import plot_labels, plot_text
@@ -28,9 +29,7 @@ def order_levels(term: ExplainedTerm) -> list[int]:
 
     With several outputs, the one whose scores differ most decides.
     """
-    regular = term.scores[: term.regular]
-    leading = int(np.argmax(np.ptp(regular, axis=0))) if len(regular) else 0
-    levels = np.argsort(regular[:, leading], kind="stable").tolist()
+    levels = np.argsort(term.scores[: term.regular, leading_output(term)], kind="stable").tolist()
     return [*range(len(term.labels) - 1, term.regular - 1, -1), *levels]
 
 

@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from voile.explain.local_explanation import LocalExplanation
-from voile.explain.plain_text import row_text, score_text, times_text, told_values
+from voile.explain.plain_text import (
+    class_scores_text,
+    row_text,
+    score_text,
+    sum_text,
+    times_text,
+    told_values,
+)
 from voile.explain.wording import noisy, percent, signed
 from voile.report.page import compose_page, fold, heading, paragraph, place_figure, place_table
 from voile.report.waterfall import draw_waterfall, find_steps
@@ -14,13 +21,15 @@ MOST_ROWS = 20
 def draw_page(explanation: LocalExplanation) -> str:
     """The whole page as HTML."""
     count, edits = len(explanation), len(explanation.edits)
+    whose = "one row got its" if count == 1 else f"{count} rows got their"
+    several = len(explanation.outputs) > 1
+    score = "class, by its score" if several else f"score, the {score_text(explanation)}"
     lead = (
-        f"How {'one row got its' if count == 1 else f'{count} rows got their'} score, the "
-        f"{score_text(explanation)}. It starts at the base value, and every feature raises it "
+        f"How {whose} {score}. It starts at the base value, and every feature raises it "
         f"(orange, to the right) or lowers it (blue, to the left). Whiskers are two standard "
         f"errors of the privacy noise; the noise of different features is taken to be independent."
     )
-    body = [paragraph(lead)]
+    body = [paragraph(text) for text in (lead, class_scores_text(explanation)) if text]
     if edits:
         text = f"People changed this model {times_text(edits)} after training."
         body.append(paragraph(text, note=True))
@@ -45,7 +54,7 @@ def _row(explanation: LocalExplanation, row: int) -> list[str]:
             for name, share in zip(explanation.classes, explanation.predictions[row], strict=True)
         )
         parts.append(paragraph(f"Probabilities: {others}.", note=True))
-        parts.append(paragraph(f"Shown: the score of '{explanation.outputs[k]}'.", note=True))
+        parts.append(paragraph(f"Shown: the {sum_text(explanation, k)}.", note=True))
     parts.append(
         place_figure(
             draw_waterfall(explanation, row),

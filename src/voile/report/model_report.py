@@ -31,6 +31,7 @@ from voile.report.page import (
     heading,
     paragraph,
     place_budget,
+    place_notes,
     place_text,
 )
 from voile.report.reproduction import draw_reproduction
@@ -106,18 +107,19 @@ def draw_report(
     name = title if title is not None else f"Report on {FAMILIES[whole.kind].split(' (')[0]}"
     inside = _INSIDE.format(
         title=heading(name, level=1)[4:-5],
-        lead=_draw_promise(receipt, getattr(evaluation, "receipt", None)),
+        lead=_draw_promise(receipt, getattr(evaluation, "receipt", None), ledger),
         contents=place_contents(sections),
         body="\n".join(place_linked(sections)),
     )
     return compose_document(name, inside, before=_SKIP, style=read_asset("report.css"))
 
 
-def _draw_promise(receipt: Receipt, quality: Receipt | None) -> str:
-    text = paragraph(promise_text(receipt, quality))
-    if receipt.guarantee and (quality is None or quality.guarantee):
-        return f'<div class="lead">{text}</div>'
-    return f'<div class="alarm">{text}</div>'
+def _draw_promise(receipt: Receipt, quality: Receipt | None, ledger: Ledger | None) -> str:
+    delta = None if ledger is None else ledger.budget.delta
+    text = paragraph(promise_text(receipt, quality, delta=delta))
+    notes = dict.fromkeys((*receipt.notes, *(() if quality is None else quality.notes)))
+    sound = receipt.guarantee and (quality is None or quality.guarantee)
+    return f'<div class="{"lead" if sound else "alarm"}">{text}</div>{place_notes(tuple(notes))}'
 
 
 def _draw_mismatch(evaluation: Any, model: Any) -> tuple[str, ...]:
@@ -148,7 +150,11 @@ def _draw_model(whole: Whole) -> tuple[list[str], list[Section]]:
 def _draw_rows(estimator: Any, whole: Whole, rows: Any) -> tuple[str, ...]:
     if isinstance(whole, GlobalExplanation):
         model = estimator.model_
-        columns = None if rows is None else encode_public(rows, model.schema)
+        columns = (
+            None
+            if rows is None
+            else encode_public(rows, model.schema, may_lack=getattr(model, "unused", ()))
+        )
         told = None if rows is None else estimator.explain_local(rows)
         parts = draw_chooser(model, whole, columns, told)
         count = 0 if told is None else len(told)

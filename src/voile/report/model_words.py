@@ -8,8 +8,10 @@ from typing import Any
 
 from voile.explain.plain_text import cut_text, times_text
 from voile.explain.wording import edge_texts, short
+from voile.privacy.accounting import compose
 from voile.privacy.receipt import Receipt
 from voile.report.page import fold, place_table
+from voile.report.plot_text import short_names
 from voile.schema import Category, Schema
 from voile.schema.columns import Column
 
@@ -24,7 +26,12 @@ FAMILIES = {
 """What each kind of explanation is of."""
 
 
-def promise_text(receipt: Receipt, quality: Receipt | None = None) -> str:
+_LARGE = ((1e12, "trillion"), (1e9, "billion"), (1e6, "million"))
+
+
+def promise_text(
+    receipt: Receipt, quality: Receipt | None = None, *, delta: float | None = None
+) -> str:
     """What the guarantee means, in a sentence or two for who does not know epsilon.
 
     Parameters
@@ -32,8 +39,9 @@ def promise_text(receipt: Receipt, quality: Receipt | None = None) -> str:
     receipt : Receipt
         Of the model.
     quality : Receipt, optional
-        Of the estimate of quality in the same report: who sees both learns from both, so epsilons
-        and deltas are added (basic composition, which holds whatever was decided in between).
+        Of the estimate of quality in the same report: who sees both learns from both.
+    delta : float, optional
+        For which both together are told, that of the ledger; by default the larger of the two.
     """
     if not receipt.guarantee:
         return f"This model makes no promise of privacy: {receipt.promise}."
@@ -44,17 +52,37 @@ def promise_text(receipt: Receipt, quality: Receipt | None = None) -> str:
             f"This report makes no promise of privacy, because its estimate of quality has none "
             f"({quality.promise}). Whoever sees the model alone {_meaning(receipt)}"
         )
-    return (
-        f"Whoever sees the model {_meaning(receipt)} This report tells its quality, too: "
-        f"both together cost at most ε = {short(receipt.epsilon + quality.epsilon, digits=4)}, "
-        f"δ = {receipt.delta + quality.delta:.3g}."
-    )
+    text = f"Whoever sees the model {_meaning(receipt)} This report tells its quality, too: "
+    both = _compose_both(receipt, quality, delta)
+    if both is None:
+        return f"{text}that estimate has a promise of its own, {quality.promise}."
+    return f"{text}both together cost at most ε = {short(both[0], digits=4)} at δ = {both[1]:.3g}."
+
+
+def _compose_both(
+    receipt: Receipt, quality: Receipt, delta: float | None
+) -> tuple[float, float] | None:
+    """Epsilon and delta of two jobs together, from all their looks; None if that is not known."""
+    if (receipt.relation, receipt.unit) != (quality.relation, quality.unit):
+        return None
+    jobs = [[line.event for line in one.lines] for one in (receipt, quality)]
+    for one, events in zip((receipt, quality), jobs, strict=True):
+        # A receipt may rest on more than its lines tell; those must not be counted for less.
+        if compose(events, one.relation).epsilon(one.delta) < one.epsilon * (1 - 1e-6):
+            return None
+    loss = compose([event for events in jobs for event in events], receipt.relation)
+    whole = receipt.delta + quality.delta
+    # Chances of rare mishaps add up and may exceed the smaller deltas, but never their sum.
+    for chance in (delta, max(receipt.delta, quality.delta), whole):
+        if chance is not None and math.isfinite(epsilon := loss.epsilon(chance)):
+            return epsilon, chance
+    return receipt.epsilon + quality.epsilon, whole
 
 
 def _meaning(receipt: Receipt) -> str:
     epsilon, delta = receipt.epsilon, receipt.delta
-    factor = math.exp(epsilon)
-    times = f"about {short(factor, digits=2)}" if factor < 1e6 else f"e^{short(epsilon)}"
+    # Beyond that nobody reads the factor, and far beyond no float holds it.
+    times = f"about {short(math.exp(epsilon), digits=2)}" if epsilon < 14 else f"e^{short(epsilon)}"
     return (
         f"can hardly tell whether any one {receipt.unit} was in the table: anything that is "
         f"concluded from it is at most {times} times as likely with that {receipt.unit} as "
@@ -64,7 +92,14 @@ def _meaning(receipt: Receipt) -> str:
 
 
 def _chance_text(delta: float) -> str:
-    return f", plus a chance of one in {1 / delta:,.0f}" if 1e-12 < delta < 1 else ""
+    if not 1e-12 < delta < 1:
+        return ""
+    many = float(f"{1 / delta:.1g}")  # the exact delta is told beside it
+    for size, name in _LARGE:
+        if many >= size:
+            count = "a" if many == size else f"{many / size:.0f}"
+            return f", plus a chance of about one in {count} {name}"
+    return f", plus a chance of about one in {many:,.0f}"
 
 
 def draw_facts(estimator: Any, kind: str, edits: int) -> list[str]:
@@ -82,7 +117,7 @@ def draw_facts(estimator: Any, kind: str, edits: int) -> list[str]:
     schema: Schema = estimator.model_.schema
     receipt: Receipt = estimator.receipt_
     names = list(schema)
-    some = ", ".join(cut_text(name, 60) for name in names[:MOST_NAMES])
+    some = ", ".join(short_names(names, 100)[:MOST_NAMES])
     more = f", and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
     count = f"{len(names)} {'column' if len(names) == 1 else 'columns'}"
     changed = f"changed {times_text(edits)} by people; see below" if edits else "as it was trained"

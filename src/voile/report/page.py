@@ -32,12 +32,14 @@ _POLICY = (
 
 _INSIDE = """<main>
 <h1>{title}</h1>
+{notes}
 {body}
 <h2>What it cost</h2>
 {cost}
 <h2>What this does not protect</h2>
 <p>The guarantee hides whether any one {unit} was in the table. It does not hide facts about the
 group as a whole, the names and kinds of columns, or anything said in the schema.</p>
+{limits}
 </main>"""
 
 
@@ -57,6 +59,8 @@ def compose_page(title: str, body: Iterable[str], receipt: Receipt, *, cost: str
     """
     inside = _INSIDE.format(
         title=html.escape(title),
+        notes=place_notes(receipt.notes),
+        limits=place_list(receipt.notes),
         body="\n".join(body),
         cost="\n".join(place_cost(receipt, cost)),
         unit=html.escape(receipt.unit),
@@ -152,6 +156,19 @@ def heading(text: str, *, level: int = 2, anchor: str = "") -> str:
     """Plain text as a heading; with an anchor, a link can find it."""
     found = f' id="{anchor}"' if anchor else ""
     return f"<h{level}{found}>{html.escape(text)}</h{level}>"
+
+
+def place_notes(notes: Sequence[str]) -> str:
+    """What must be known beside a guarantee, in a box that nobody overlooks, as HTML."""
+    if not notes:
+        return ""
+    return f'<div class="alarm">{paragraph("What must be known:")}{place_list(notes)}</div>'
+
+
+def place_list(texts: Iterable[str]) -> str:
+    """Plain texts as a list, as HTML; nothing if there are none."""
+    items = "".join(f"<li>{html.escape(text)}</li>" for text in texts)
+    return f"<ul>{items}</ul>" if items else ""
 
 
 def place_cost(receipt: Receipt, cost: str = "") -> list[str]:

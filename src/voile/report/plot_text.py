@@ -35,11 +35,49 @@ def plot_labels(texts: Sequence[str], most: int) -> list[str]:
     >>> plot_labels(["degree of science", "degree of arts"], 11)
     ['degree…ence', 'degree…arts']
     """
-    cut = [plot_text(text, most) for text in texts]
-    if len(set(cut)) == len(set(texts)):
-        return cut
-    tail = (most - 1) // 2 - 1
+    return [plot_text(text) for text in short_names(texts, most)]
+
+
+def short_names(texts: Sequence[str], most: int) -> list[str]:
+    """Shorten names that stand beside each other, so that different ones stay different.
+
+    What is cut off is the end, else the middle, else the words that they have in common; where
+    nothing else helps, they are numbered.
+
+    Examples
+    --------
+    >>> short_names(["mean of the left half", "mean of the right half", "sum"], 12)
+    ['…left…', '…right…', 'sum']
+    >>> short_names(["blood, day 1, sample A, raw", "blood, day 2, sample A, raw"], 12)
+    ['…1,…', '…2,…']
+    """
+    clean = {text: re.sub(r"\s+", " ", text) for text in texts}
+    names = {text: cut_text(one, most) for text, one in clean.items()}
+    alike: dict[str, list[str]] = {}
+    for text, name in names.items():
+        alike.setdefault(name, []).append(text)
+    groups = [group for group in alike.values() if len(group) > 1]
+    # Groups may have been told apart by the same words: then all of them together are.
+    for group in (*groups, [text for some in groups for text in some]):
+        if len(set(names.values())) < len(names):
+            found = _tell_apart([clean[text] for text in group], most)
+            names.update(zip(group, found, strict=True))
+    if len(set(names.values())) < len(names):
+        for i, text in enumerate(names, 1):
+            mark = f" ({i})"
+            names[text] = cut_text(clean[text], most - len(mark)) + mark
+    return [names[text] for text in texts]
+
+
+def _tell_apart(texts: list[str], most: int) -> list[str]:
+    """Names that begin alike, cut so that they differ, as far as that is possible."""
+    tail = max((most - 1) // 2 - 1, 1)
+    ends = [one if len(one) <= most else f"{one[: most - 1 - tail]}…{one[-tail:]}" for one in texts]
+    if len(set(ends)) == len(texts):
+        return ends
+    words = [one.split(" ") for one in texts]
+    shared = set(words[0]).intersection(*words)
     return [
-        plot_text(text if len(text) <= most else f"{text[: most - 1 - tail]}…{text[-tail:]}")
-        for text in texts
+        cut_text(re.sub(" *…[… ]*", "…", " ".join("…" if w in shared else w for w in some)), most)
+        for some in words
     ]

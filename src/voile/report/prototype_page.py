@@ -18,7 +18,13 @@ from voile.explain.wording import short
 from voile.report.page import compose_page, fold, heading, paragraph, place_figure, place_table
 from voile.report.pictures import Picture, paint_grey, paint_sizes, place_card, place_cards
 from voile.report.prototype_profiles import choose_features, draw_profiles
-from voile.report.relevance import MOST_COLUMNS, draw_pairs, draw_relevance, has_pairs
+from voile.report.relevance import (
+    MOST_COLUMNS,
+    draw_pairs,
+    draw_relevance,
+    has_pairs,
+    pairs_text,
+)
 from voile.report.section import Section, place_plainly
 
 MOST_CARDS = 60
@@ -231,11 +237,15 @@ def _pairs(explanation: PrototypeExplanation) -> list[str]:
     shown, every = len(explanation.related), len(explanation.features)
     note = (
         "Orange: to differ in both features the same way counts more than each alone. Blue: it "
-        "counts less, so that one can make up for the other. The diagonal is in the bars above."
+        "counts less, so that one can make up for the other. The diagonal is in the bars above. "
+        "Numbers beneath are those of the lines."
     )
     if shown < every:
         note += f" Shown: {shown} of {every} features, the most relevant."
-    description = f"Map of the metric between {shown} features; all numbers are in to_dict()"
+    description = (
+        f"Map of how {shown} features count together, {pairs_text(explanation)}. "
+        f"{relevance_text(explanation)}"
+    )
     return [
         heading("Features that it looks at together", level=3),
         place_figure(draw_pairs(explanation), "pairs", description),

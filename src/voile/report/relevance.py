@@ -58,11 +58,24 @@ def has_pairs(explanation: PrototypeExplanation) -> bool:
     return bool(np.abs(pairs - np.diag(np.diag(pairs))).max(initial=0.0) > 0)
 
 
+def pairs_text(explanation: PrototypeExplanation, *, most: int = 3) -> str:
+    """The pairs of features that the distance looks at together most, in words."""
+    sizes = np.abs(np.triu(explanation.pairs, 1))
+    order = np.argsort(-sizes, axis=None, kind="stable")[:most]
+    words = []
+    for i, k in zip(*np.unravel_index(order, sizes.shape), strict=True):
+        if sizes[i, k] > 0:
+            one, other = (explanation.features[explanation.related[j]].name for j in (i, k))
+            words.append(f"{one} with {other} ({signed(float(explanation.pairs[i, k]))})")
+    return f"strongest: {'; '.join(words)}"
+
+
 def draw_pairs(explanation: PrototypeExplanation) -> go.Figure:
     """Draw the metric between the most relevant features; its diagonal is in the bars."""
     pairs = explanation.pairs.copy()
     names = [explanation.features[j].name for j in explanation.related]
-    labels = plot_labels(names, 22)
+    # Numbers name the columns of the map: names would not fit beneath each other when tilted.
+    labels = [f"{name}  {i}" for i, name in enumerate(plot_labels(names, 18), 1)]
     hover = [
         [
             f"<b>{plot_text(one)}</b><br><b>{plot_text(other)}</b><br>{signed(float(pairs[i, k]))}"
@@ -85,7 +98,20 @@ def draw_pairs(explanation: PrototypeExplanation) -> go.Figure:
             hoverinfo="text",
             xgap=1,
             ygap=1,
-            colorbar={"thickness": 12, "nticks": 5, "outlinewidth": 0},
+            colorbar={
+                "orientation": "h",
+                "thickness": 12,
+                "lenmode": "pixels",
+                "len": 200,
+                "x": 0,
+                "xanchor": "left",
+                "y": 0,
+                "yanchor": "top",
+                "ypad": 28,
+                "nticks": 4,
+                "tickangle": 0,
+                "outlinewidth": 0,
+            },
         )
     )
     written = len(names) <= MOST_WRITTEN
@@ -101,25 +127,28 @@ def draw_pairs(explanation: PrototypeExplanation) -> go.Figure:
             showscale=False,
         )
     line = 48 if written else 20
-    axis = {"tickvals": places, "ticktext": labels, "automargin": True, "showgrid": False}
+    axis = {"tickvals": places, "automargin": True, "showgrid": False}
     return dress(
         figure,
-        line * len(names) + 170,
+        line * len(names) + 52 + (0 if written else 50),
         plot_bgcolor="#e8e8e8",
         # Squares at the left: a wide screen must not stretch them.
         xaxis={
             **axis,
-            "tickangle": -60,
+            "ticktext": [str(i + 1) for i in places],
+            "tickangle": 0,
             "zeroline": False,
             "constrain": "domain",
             "constraintoward": "left",
         },
         yaxis={
             **axis,
+            "ticktext": labels,
             "range": [len(names) - 0.5, -0.5],
             "zeroline": False,
             "scaleanchor": "x",
             "constrain": "domain",
+            "constraintoward": "bottom",
         },
-        margin={"l": 40, "r": 12, "t": 12, "b": 40},
+        margin={"l": 40, "r": 12, "t": 12, "b": 40 + (0 if written else 50)},
     )

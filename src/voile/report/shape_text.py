@@ -8,6 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from voile.explain.plain_text import CLASS_SCORE
 from voile.explain.term import ExplainedTerm
 from voile.explain.wording import noisy, signed, spread
 from voile.report.palette import ROWS, WAS
@@ -18,6 +19,8 @@ def score_title(outputs: tuple[str, ...], units: str) -> str:
     """Title of an axis of scores."""
     if units == "log-odds" and len(outputs) == 1:
         return f"log-odds of {plot_text(outputs[0], 20)}"
+    if units == CLASS_SCORE:
+        return units if len(outputs) > 1 else f"score of {plot_text(outputs[0], 20)}"
     return f"score ({plot_text(units)})"
 
 

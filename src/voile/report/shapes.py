@@ -92,7 +92,10 @@ def _draw_number(term: ExplainedTerm, outputs: tuple[str, ...], units: str) -> g
     if ranks:
         chosen = _choose_ticks(len(edges))
         texts = edge_texts(term.edges.tolist())
-        figure.update_xaxes(tickvals=chosen, ticktext=[texts[i] for i in chosen], col=1)
+        # Level texts: tilted ones would reach down to "missing". A narrow screen shows fewer.
+        figure.update_xaxes(
+            tickvals=chosen, ticktext=[texts[i] for i in chosen], tickangle=0, col=1
+        )
     # One line lower than the numbers, which may reach into its place on a narrow screen.
     figure.update_xaxes(range=[-0.5, 0.5], tickvals=[0], ticktext=["<br>missing"], col=2)
     figure.update_xaxes(showticklabels=False, showgrid=False, zeroline=False, col=2, row=1)

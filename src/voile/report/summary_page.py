@@ -9,7 +9,7 @@ from plotly.subplots import make_subplots
 
 from voile.report.page import compose_page, paragraph, place_figure
 from voile.report.palette import INK, RAISE, dress
-from voile.report.plot_text import plot_text
+from voile.report.plot_text import plot_labels, plot_text
 from voile.summary.summary import CategorySummary, NumberSummary, Summary
 
 
@@ -49,7 +49,7 @@ def summary_figure(summary: Summary) -> go.Figure:
             figure.add_trace(_category(column), row=row, col=col)
             figure.update_xaxes(
                 tickvals=list(range(len(column.levels))),
-                ticktext=[plot_text(level, 20) for level in column.levels],
+                ticktext=plot_labels(column.levels, 20),
                 row=row,
                 col=col,
             )

@@ -18,7 +18,15 @@ from voile.explain.global_explanation import GlobalExplanation
 from voile.explain.heat_maps.record import HeatMaps
 from voile.explain.influences import Influences
 from voile.explain.local_explanation import LocalExplanation
-from voile.explain.plain_text import extremes, row_text, score_text
+from voile.explain.plain_text import (
+    class_scores_text,
+    cut_text,
+    extremes,
+    leading_output,
+    row_text,
+    score_text,
+    sum_text,
+)
 from voile.explain.prototype_decisions import PrototypeDecisions
 from voile.explain.prototype_explanation import PrototypeExplanation
 from voile.explain.prototype_text import no_rows_text, relevance_text
@@ -31,7 +39,7 @@ from voile.report.prototype_terminal import print_decision, tabulate_prototypes
 from voile.report.waterfall import find_steps
 
 AUDITS = ("AuditReport", "Finding", "MembershipReport")
-MOST_ROWS, BAR, CURVE = 5, 10, 24
+MOST_ROWS, MOST_CLASS, BAR, CURVE = 5, 12, 10, 24
 BLOCKS = "▁▂▃▄▅▆▇█"
 
 
@@ -49,11 +57,16 @@ def print_record(record: object) -> None:
     if isinstance(record, GlobalExplanation):
         console.print(Text(f"Terms by importance: {score_text(record)}", style="bold"))
         console.print(tabulate_terms(record))
+        if len(record.outputs) > 1:
+            console.print(Text("Shapes are of the class whose score the term moves most."))
+            console.print(Text(class_scores_text(record)))
     elif isinstance(record, LocalExplanation):
         for row in range(min(len(record), MOST_ROWS)):
             console.print(Text(row_text(record, row), style="bold"))
             console.print(tabulate_row(record, row))
             console.print()
+        if len(record.outputs) > 1:
+            console.print(Text(class_scores_text(record)))
         if len(record) > MOST_ROWS:
             console.print(f"... and {len(record) - MOST_ROWS} more rows: to_frame() has them all")
     elif isinstance(record, PrototypeExplanation):
@@ -83,23 +96,29 @@ def print_record(record: object) -> None:
         raise SettingError(f"A {type(record).__name__} cannot be shown in a terminal: print() it.")
     console.print(Text(record.cost))
     console.print(Text(record.receipt.promise))
+    for note in record.receipt.notes:
+        console.print(Text(note, style="bold"))
 
 
 def tabulate_terms(explanation: GlobalExplanation) -> Table:
-    """All terms by importance; with one output, each with its shape."""
+    """All terms by importance with their shapes; of several outputs, the one that moves most."""
+    several = len(explanation.outputs) > 1
     table = Table(box=None, padding=(0, 1, 0, 0))
     table.add_column("term", no_wrap=True, max_width=18, min_width=8)
     table.add_column("importance", no_wrap=True, justify="right", min_width=10)
-    table.add_column("", no_wrap=True, min_width=BAR)
+    # A line has no room for a bar beside the name of a class.
+    table.add_column("class" if several else "", no_wrap=True, min_width=BAR)
     table.add_column("lowest, shape, highest", no_wrap=True)
     top = max([float(term.importance.sum()) for term in explanation.terms] + [1e-300])
     for term in explanation.ranked:
         size = float(term.importance.sum())
+        name = cut_text(explanation.outputs[leading_output(term)], MOST_CLASS)
+        bar = Text("█" * round(BAR * size / top), style="blue")
         table.add_row(
             Text(term.name),
             short(size),
-            Text("█" * round(BAR * size / top), style="blue"),
-            Text(_shape(term) if len(explanation.outputs) == 1 else ""),
+            Text(name) if several else bar,
+            Text(_shape(term, most=9 if several else 11)),
         )
     return table
 
@@ -125,15 +144,16 @@ def tabulate_row(explanation: LocalExplanation, row: int) -> Table:
             Text(bar if step.size > 0 else "", style="dark_orange"),
         )
     score, error = explanation.scores[row, output], explanation.score_errors[row, output]
-    table.add_row("score", noisy(float(score), float(error), added=False))
+    total = Text(sum_text(explanation, output))
+    table.add_row(total, noisy(float(score), float(error), added=False))
     return table
 
 
-def _shape(term: ExplainedTerm) -> str:
+def _shape(term: ExplainedTerm, *, most: int) -> str:
     """A number's curve between its ends; a category's lowest and highest level."""
     if term.kind == "category" or not term.regular:
-        return ", ".join(extremes(term, most=11))
-    scores = term.scores[: term.regular, 0]
+        return ", ".join(extremes(term, most=most))
+    scores = term.scores[: term.regular, leading_output(term)]
     picked: NDArray[np.float64] = scores[
         np.linspace(0, len(scores) - 1, min(CURVE, len(scores))).round().astype(int)
     ]

@@ -12,7 +12,7 @@ from voile.explain.local_explanation import LocalExplanation
 from voile.explain.plain_text import cut_text, told_values
 from voile.explain.wording import noisy
 from voile.report.palette import LOWER, RAISE, WAS, dress
-from voile.report.plot_text import plot_text
+from voile.report.plot_text import plot_text, short_names
 from voile.report.shape_text import score_title
 
 MOST_STEPS = 12
@@ -50,11 +50,12 @@ def find_steps(explanation: LocalExplanation, row: int, output: int) -> list[Ste
     # A sum of a single feature would say less than the feature itself.
     most = MOST_STEPS if len(order) > MOST_STEPS + 1 else len(order)
     steps = []
+    labels = short_names(explanation.features, MOST_NAME)
     for j in order[:most]:
         name = explanation.features[j]
         read = explanation.read_as[row][j]
         value = explanation.given[row][j] + (f" → {read}" if read else "")
-        label = f"{cut_text(name, MOST_NAME)} = {cut_text(value, MOST_VALUE)}"
+        label = f"{labels[j]} = {cut_text(value, MOST_VALUE)}"
         part = float(parts[j])
         steps.append(Step(label, f"{name} = {texts[j]}", level, part, float(errors[j])))
         level += part

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from voile.explain.global_explanation import GlobalExplanation
 from voile.explain.local_explanation import LocalExplanation
 from voile.explain.of_model.given_values import tell_rows
+from voile.explain.plain_text import CLASS_SCORE
 from voile.explain.term import ExplainedTerm
 from voile.explain.wording import interval_texts
 from voile.models.ebm.model import MISSING, AdditiveModel, Term
@@ -50,7 +51,7 @@ def explain_local(model: AdditiveModel, X: object) -> LocalExplanation:
     """
     # Who is protected matters in training alone: rows to explain need not say whose they are.
     schema = model.schema.with_unit(None)
-    columns = encode_public(X, schema)
+    columns = encode_public(X, schema, may_lack=model.unused)
     errors = np.stack(
         [term.standard_errors[term.find_bins(columns[term.name])] for term in model.terms], axis=1
     )
@@ -83,7 +84,9 @@ def _outputs(model: AdditiveModel) -> tuple[str, ...]:
 
 
 def _units(model: AdditiveModel) -> str:
-    return "the target's unit" if model.link == "identity" else "log-odds"
+    if model.link == "identity":
+        return "the target's unit"
+    return "log-odds" if model.link == "logit" else CLASS_SCORE
 
 
 def _explain_term(model: AdditiveModel, term: Term) -> ExplainedTerm:

@@ -16,13 +16,12 @@ from scipy.special import softmax
 from voile.explain.filter_bank import FilterBank
 from voile.explain.filter_decisions import FilterDecision, FilterDecisions
 from voile.explain.of_model.given_values import explain_features, tell_features
+from voile.explain.plain_text import CLASS_SCORE
 from voile.models.locally_linear.model import LocallyLinearModel
 from voile.models.locally_linear.pictures import flatten_pictures
 from voile.privacy.public_rows import encode_public
 
 Floats = NDArray[np.float64]
-
-UNITS = "log-odds"
 
 _SMALLEST = 1e-3
 """Directions that the basis keeps less of, compared with the strongest, are left out of the average
@@ -33,7 +32,7 @@ def explain_global(model: LocallyLinearModel) -> FilterBank:
     """Show a whole model: the filters of each class with their noise, and how much each counts."""
     return FilterBank(
         outputs=tuple(map(str, model.classes)),
-        units=UNITS,
+        units=CLASS_SCORE,
         receipt=model.receipt,
         features=explain_features(model.features),
         filters=model.filters,
@@ -72,7 +71,7 @@ def explain_local(model: LocallyLinearModel, X: object) -> FilterDecisions:
     )
     return FilterDecisions(
         outputs=tuple(map(str, model.classes)),
-        units=UNITS,
+        units=CLASS_SCORE,
         receipt=model.receipt,
         features=features,
         filters=model.filters,

@@ -12,7 +12,13 @@ from numpy.typing import NDArray
 from voile.models.evaluation.intervals import Counted, lost, reach_of
 from voile.models.evaluation.looks import LEAST_ROWS, level_names, look, of_group, pay
 from voile.models.evaluation.queries import ERROR_CUTS, ErrorSizes, ErrorSums, GroupErrors
-from voile.models.evaluation.record import Evaluation, GroupScores, Measure, digest_of_edits
+from voile.models.evaluation.record import (
+    Evaluation,
+    GroupScores,
+    Measure,
+    digest_of_edits,
+    plain_number,
+)
 from voile.privacy.budget import Budget
 from voile.privacy.calibrate import gaussian_share
 from voile.privacy.events import Plan
@@ -142,9 +148,10 @@ def evaluate_numbers(
     told, notes = _group_errors(table, grant, model.schema, groups, errors)
     if errors.clip < width:
         notes.append(
-            f"Errors beyond {errors.clip:.4g} count as that much in the estimates. The noise could "
-            f"hide up to about {errors.hidden:,.0f} rows with larger ones: the intervals reach as "
-            "far as those would bring them. A narrower range of the target makes them narrower."
+            f"Errors beyond {plain_number(errors.clip)} count as that much in the estimates. The noise "
+            f"could hide up to about {errors.hidden:,.0f} rows with larger ones: the intervals "
+            "reach as far as those would bring them. A narrower range of the target makes them "
+            "narrower."
         )
     return Evaluation(
         model=kind,

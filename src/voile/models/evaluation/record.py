@@ -49,6 +49,11 @@ class Measure:
         return f"{self.name} {value} ({low} to {high})"
 
 
+def plain_number(value: float) -> str:
+    """A figure with four digits, and large ones without a power of ten."""
+    return f"{value:,.0f}" if 1e3 <= abs(value) < 1e15 else f"{value:.4g}"
+
+
 def told_figures(measure: Measure) -> tuple[str, str, str]:
     """Value and ends of the interval as text, with no more digits than the interval allows.
 
@@ -62,7 +67,7 @@ def told_figures(measure: Measure) -> tuple[str, str, str]:
     width = measure.high - measure.low
     figures = (measure.value, measure.low, measure.high)
     if not (math.isfinite(width) and width > 0 and all(map(math.isfinite, figures))):
-        value, low, high = (f"{one:.4g}" for one in figures)
+        value, low, high = map(plain_number, figures)
         return value, low, high
     # The last digit is at most a quarter of the interval; -0 is 0.
     places = -math.floor(math.log10(width / 4))

@@ -85,12 +85,32 @@
     return lines;
   }
 
-  // On a narrow screen a long title beneath would be cut off: it gets several lines. A map of
-  // squares needs no more height than width, and its numbers would be too small to read.
+  // Texts of an axis that has `room` pixels, without those that would overlap another. The first
+  // and the last stay.
+  function thin(axis, room, size) {
+    const { tickvals: places, ticktext: texts } = axis, last = places.length - 1;
+    const at = (i) => room * (places[i] - places[0]) / (places[last] - places[0]);
+    const apart = (i, k) => Math.abs(at(k) - at(i)) >= (size(texts[i]) + size(texts[k])) / 2;
+    const kept = [0];
+    for (let i = 1; i < last; i++) {
+      if (apart(kept[kept.length - 1], i) && apart(i, last)) kept.push(i);
+    }
+    if (last > 0) kept.push(last);
+    return Object.assign({}, axis, {
+      tickvals: kept.map((i) => places[i]), ticktext: kept.map((i) => texts[i]) });
+  }
+
+  // On a narrow screen a long title beneath would be cut off: it gets several lines. Level texts
+  // beside each other, and lines of a map, become fewer where they would overlap. A map of squares
+  // needs no more height than width, and a scale where its numbers would be too small to read.
   function makeNarrow(figure, data, layout) {
     const line = Math.max(12, Math.floor(figure.node.clientWidth / 17));
     let most = 1;
+    const room = 0.62 * figure.node.clientWidth;
     for (const key of Object.keys(layout)) {
+      if (/^xaxis\d*$/.test(key) && layout[key].tickvals && layout[key].tickangle === 0) {
+        layout[key] = thin(layout[key], room, (text) => 7 * text.length + 6);
+      }
       const title = /^xaxis\d*$/.test(key) && layout[key].title;
       if (!title || !title.text) continue;
       const lines = title.text.split(SPLIT).flatMap((half) => wrap(half, line));
@@ -98,12 +118,16 @@
       layout[key] = Object.assign({}, layout[key], {
         title: Object.assign({}, title, { text: lines.join("<br>"), font: { size: 12 } }) });
     }
-    const room = 16 * (most - 1), margin = layout.margin || {};
-    layout.margin = Object.assign({}, margin, { b: (margin.b || 45) + room });
-    layout.height += room;
+    const more = 16 * (most - 1), margin = layout.margin || {};
+    layout.margin = Object.assign({}, margin, { b: (margin.b || 45) + more });
+    layout.height += more;
     if (!layout.yaxis.scaleanchor) return data;
-    layout.height = Math.min(layout.height, figure.node.clientWidth + 40);
-    return data.map((one) => (one.type === "heatmap" ? Object.assign({}, one, { texttemplate: "" }) : one));
+    if (layout.yaxis.tickvals) layout.yaxis = thin(layout.yaxis, room, () => 13);
+    const beside = 6 * Math.max(0, ...(layout.yaxis.ticktext || []).map((text) => text.length));
+    if (data.some((one) => one.showscale === false)) layout.margin.b += 50;
+    const around = layout.margin.t + layout.margin.b;
+    layout.height = Math.min(layout.height, figure.node.clientWidth - beside - 20 + around);
+    return data.map((one) => (one.type === "heatmap" ? Object.assign({}, one, { texttemplate: "", showscale: true }) : one));
   }
 
   function draw(figure) {
