@@ -148,10 +148,10 @@ def evaluate_numbers(
     told, notes = _group_errors(table, grant, model.schema, groups, errors)
     if errors.clip < width:
         notes.append(
-            f"Errors beyond {plain_number(errors.clip)} count as that much in the estimates. The noise "
-            f"could hide up to about {errors.hidden:,.0f} rows with larger ones: the intervals "
-            "reach as far as those would bring them. A narrower range of the target makes them "
-            "narrower."
+            f"Errors beyond {plain_number(errors.clip)} count as that much in the estimates. The "
+            f"noise could hide up to about {errors.hidden:,.0f} rows with larger ones: the "
+            "intervals reach as far as those would bring them. A narrower range of the target "
+            "makes them narrower."
         )
     return Evaluation(
         model=kind,
