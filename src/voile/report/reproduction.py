@@ -12,19 +12,23 @@ from voile.version import __version__
 
 _STEPS = """import voile
 
-model = voile.load("model.json")     # written by model.save("model.json")
+model = voile.load("FILE")           # the file of the model
 print(model.receipt_)                # the promise, and every look at the rows
-model.report("report.html")          # this report"""
+model.report("report.html")          # this report, without what is not in the model
+
+# With the estimate of quality and the ledger, where they are shown above:
+#   voile report FILE --quality FILE.quality.json --ledger LEDGER -o report.html"""
 
 
 def draw_reproduction(estimator: Any) -> list[str]:
     """Versions, settings and steps, as HTML."""
     receipt: Receipt = estimator.receipt_
     again = (
-        "The report is made of the model alone and costs nothing: from the saved model it can be "
-        "made again, the same, by anyone. Training cannot be repeated to the same numbers, as its "
-        "noise must not be known to anyone; a training with the same settings on the same rows "
-        "gives another model with the same promise, and pays again."
+        "The report is made of the saved model, of the estimate of quality and the ledger where it "
+        "shows them, and of no private row: whoever has these files can make it again, and it "
+        "costs nothing. Training cannot be repeated to the same numbers, as its noise must not be "
+        "known to anyone; a training with the same settings on the same rows gives another model "
+        "with the same promise, and pays again."
     )
     settings = _settings(estimator.training_settings_)
     schema = json.dumps(estimator.model_.schema.to_dict(), indent=2, ensure_ascii=False)

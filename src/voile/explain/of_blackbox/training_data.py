@@ -22,7 +22,10 @@ ROW_BY_ROW = (
     "The guarantee rests on the model answering each row by itself: it was asked about the private "
     "rows, inside the vault, in batches."
 )
-NEVER_ASKED = "The model was never asked about the private rows, only about synthetic ones."
+NEVER_ASKED = (
+    "The model was never asked about the private rows, only about rows that stand in for them "
+    "(synthetic ones, or public ones that were given)."
+)
 FAITHFUL = (
     "NO guarantee: the published adaptive rule uses the length of a private gradient as it is; it "
     "is here for comparison alone."
