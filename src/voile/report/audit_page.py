@@ -16,7 +16,7 @@ from voile.report.audit_pictures import (
     place_bars,
     shown_text,
 )
-from voile.report.page import heading, paragraph
+from voile.report.page import heading, paragraph, place_list
 
 HEAD = (
     *("name", "claimed ε", "attacked ε at least", "delta", "confidence", "runs", "method"),
@@ -185,8 +185,7 @@ def limits_of(findings: Sequence[Finding]) -> list[str]:
 
 def place_points(texts: Iterable[str]) -> str:
     """Plain texts as a list."""
-    items = "".join(f"<li>{html.escape(text)}</li>" for text in texts)
-    return f'<ul class="points">{items}</ul>'
+    return place_list(texts, style="points")
 
 
 def place_findings(findings: Sequence[Finding]) -> str:

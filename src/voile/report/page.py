@@ -165,10 +165,11 @@ def place_notes(notes: Sequence[str]) -> str:
     return f'<div class="alarm">{paragraph("What must be known:")}{place_list(notes)}</div>'
 
 
-def place_list(texts: Iterable[str]) -> str:
-    """Plain texts as a list, as HTML; nothing if there are none."""
+def place_list(texts: Iterable[str], *, style: str = "") -> str:
+    """Plain texts as a list, as HTML, of a class of the style sheet; nothing if there are none."""
     items = "".join(f"<li>{html.escape(text)}</li>" for text in texts)
-    return f"<ul>{items}</ul>" if items else ""
+    kind = f' class="{style}"' if style else ""
+    return f"<ul{kind}>{items}</ul>" if items else ""
 
 
 def place_cost(receipt: Receipt, cost: str = "") -> list[str]:
