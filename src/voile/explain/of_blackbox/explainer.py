@@ -292,11 +292,9 @@ class PrivateExplainer:
     @property
     def receipt_(self) -> Receipt:
         """What was paid so far and what it guarantees, also for the model's training data."""
+        told = training_data.tell_training(self._questions.black_box.receipt)
         if self._summary is not None:
-            told = training_data.tell_training(self._questions.black_box.receipt)
             return replace(self._summary.receipt, notes=(training_data.NEVER_ASKED, told))
-        shrink = self._reader.contraction if isinstance(self._reader, DescentAnswerer) else 1.0
-        told = training_data.tell_training(self._questions.black_box.receipt, shrink)
         if self._settings.faithful:
             notes = (training_data.FAITHFUL, training_data.ROW_BY_ROW, told)
             return replace(self._purse.receipt(notes), epsilon=math.inf)
