@@ -19,7 +19,7 @@ from voile import Budget, Category, Ledger, LVQ1Classifier, Number, PrivateExpla
 from voile.errors import BudgetExceeded, DataError, LedgerMismatch, SchemaError, SettingError
 from voile.explain.influences import Influences
 from voile.explain.of_blackbox.crossover import crossover
-from voile.explain.of_blackbox.training_data import FAITHFUL, NEVER_ASKED, ROW_BY_ROW, UNKNOWN
+from voile.explain.of_blackbox.receipt_notes import FAITHFUL, NEVER_ASKED, ROW_BY_ROW, UNKNOWN
 from voile.privacy.noise import fixed_noise
 
 READING = ("release", "interactive", "adaptive", "enhanced")
@@ -40,7 +40,10 @@ def model(rows):
 
 
 def make(strategy="summary", rows=X, *, of=model, **changes):
+    # The published algorithms answer by what was asked before; here one person asks alone.
+    shared = strategy in ("adaptive", "enhanced", "offline")
     settings = {"schema": KNOWN, "epsilon": 4.0, "queries": 6, "steps": 12, **changes}
+    settings = {"shared_questions": shared, **settings}
     return PrivateExplainer(of, rows, strategy=strategy, **settings)
 
 
@@ -549,11 +552,11 @@ def test_another_model_under_the_same_name_is_refused_where_answers_are_stored()
 
     for strategy in READING:
         ledger = Ledger(Budget(4.0, 1e-6))
-        make(strategy, ledger=ledger).explain(ASKED)
+        make(strategy, ledger=ledger, shared_questions=True).explain(ASKED)
         lines = len(ledger.history())
         for later in (strategy, "offline"):
             with pytest.raises(LedgerMismatch, match="model"):
-                make(later, of=other, ledger=ledger)
+                make(later, of=other, ledger=ledger, shared_questions=True)
         assert len(ledger.history()) == lines
     # A summary has nothing of the model in it.
     ledger = Ledger(Budget(4.0, 1e-6))
@@ -565,8 +568,8 @@ def test_another_model_under_the_same_name_is_refused_where_answers_are_stored()
 
 def test_two_names_pay_twice_from_one_ledger():
     ledger = Ledger(Budget(4.0, 1e-6))
-    one = make("release", ledger=ledger, epsilon=1.0, name="one")
-    two = make("release", ledger=ledger, epsilon=1.0, name="two")
+    one = make("release", ledger=ledger, epsilon=1.0, name="one", shared_questions=True)
+    two = make("release", ledger=ledger, epsilon=1.0, name="two", shared_questions=True)
     first, second = one.explain(ASKED), two.explain(ASKED)
     assert not same_values(first, second)
     assert one.receipt_.epsilon == pytest.approx(two.receipt_.epsilon)
@@ -589,7 +592,7 @@ def test_a_name_is_text(name):
 
 @pytest.mark.parametrize("strategy", READING)
 def test_when_the_budget_is_gone_answers_come_from_earlier_ones(strategy):
-    explainer = make(strategy, queries=2, epsilon=1.0, steps=100)
+    explainer = make(strategy, queries=2, epsilon=1.0, steps=100, shared_questions=True)
     asked = np.array([[x, y] for x in (0.0, 0.5, 1.0) for y in (0.0, 0.5, 1.0)])
     answered = []
     for point in asked:
@@ -607,12 +610,29 @@ def test_when_the_budget_is_gone_answers_come_from_earlier_ones(strategy):
 
 
 @pytest.mark.parametrize("strategy", READING)
-def test_a_ledger_that_others_used_up_is_no_error_for_who_asks(strategy):
+def test_where_nothing_was_answered_and_nothing_is_left_nothing_is_made_up(strategy):
     ledger = Ledger(Budget(4.0, 1e-6))
     make(ledger=ledger, name="other")
-    found = make(strategy, ledger=ledger).explain(ASKED)
-    assert set(found.answered) == {"offline"}
-    assert np.isinf(found.standard_errors).all()
+    lines = len(ledger.history())
+    explainer = make(strategy, ledger=ledger)
+    with pytest.raises(BudgetExceeded, match="3 of 3 rows have no answer"):
+        explainer.explain(ASKED)
+    assert len(ledger.history()) == lines
+
+
+@pytest.mark.parametrize("strategy", ["release", "interactive"])
+def test_when_the_budget_is_gone_new_questions_are_refused_and_old_answers_stay(strategy):
+    explainer = make(strategy, queries=2, epsilon=1.0)
+    first = explainer.explain(ASKED[:1])
+    with pytest.raises(BudgetExceeded, match="1 of 3 rows have no answer"):
+        explainer.explain(ASKED)
+    paid = explainer.receipt_.epsilon
+    again = explainer.explain(ASKED[:2])
+    assert again.answered == ("stored", "stored")
+    assert same(again[0], first)
+    assert explainer.receipt_.epsilon == paid <= 1.0
+    with pytest.raises(BudgetExceeded, match="1 of 1 rows"):
+        explainer.explain(ASKED[2:])
 
 
 def test_a_summary_that_does_not_fit_is_refused_and_nothing_is_spent():
@@ -663,7 +683,7 @@ def test_offline_answers_come_from_an_earlier_explainer_and_read_no_row():
         make("offline")
     for strategy in READING:
         ledger = Ledger(Budget(4.0, 1e-6))
-        first = make(strategy, ledger=ledger)
+        first = make(strategy, ledger=ledger, shared_questions=True)
         answered = first.explain(ASKED)
         lines, paid = len(ledger.history()), first.receipt_.epsilon
         offline = make("offline", ledger=ledger)
@@ -958,7 +978,7 @@ def test_quality_by_group():
 
 def test_quality_of_questions_that_cost_is_paid_for():
     public = np.random.default_rng(8).uniform(0, 1, (100, 2))
-    explainer = make("release", queries=50)
+    explainer = make("release", queries=50, shared_questions=True)
     assert explainer.receipt_.epsilon == 0.0
     explainer.quality(public, asked=10)
     assert 0.0 < explainer.receipt_.epsilon <= 4.0

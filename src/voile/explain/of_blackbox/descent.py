@@ -134,7 +134,7 @@ class DescentAnswerer:
         nearest = self._nearest(point, known) if adaptive else []
         if nearest and _distance(point, nearest[0].point) <= settings.near:
             # Theorem 4.2: a nearby answer serves as well, and costs nothing.
-            return nearest[0].copied("reused")
+            return nearest[0].copied("reused", point)
         steps = [Step(STEP_LOOK, costs.steps(settings.steps))]
         if nearest:
             steps += [Step(START_LOOK, costs.choice()), Step(LENGTH_LOOK, self._length_event())]

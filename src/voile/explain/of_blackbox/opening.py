@@ -6,6 +6,7 @@ about the private rows, inside the vault; what it says stays there.
 
 from __future__ import annotations
 
+import math
 import threading
 import warnings
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ from voile.privacy.budget import Budget
 from voile.privacy.calibrate import calibrate, gaussian_share
 from voile.privacy.discovery import complete, discovery_shape
 from voile.privacy.events import Gaussian, Plan
+from voile.privacy.ledger import Ledger
 from voile.privacy.ledger.answers import AnswerBook
 from voile.privacy.mechanisms import gaussian_sum
 from voile.privacy.noise import NoiseSource
@@ -55,6 +57,18 @@ class Opening:
     table: PrivateTable
     rows: float
     mu_squared: float
+
+
+def find_ledger(ledger: Ledger | None, budget: Budget, *, faithful: bool) -> Ledger:
+    """The ledger that pays: the one given, or one in memory that holds just this price."""
+    if ledger is None:
+        return Ledger(Budget(math.inf, budget.delta) if faithful else budget)
+    if faithful and not ledger.budget.unlimited:
+        raise SettingError(
+            "faithful=True gives no guarantee, so it cannot share a ledger that promises one: "
+            "leave the ledger out."
+        )
+    return ledger
 
 
 def plan_opening(schema: Schema, budget: Budget, purse: Purse) -> Plan:
