@@ -895,6 +895,33 @@ def test_a_model_that_fails_on_a_private_row_harms_that_row_alone(strategy, fail
     assert "secret" not in out + err
 
 
+def test_a_row_without_a_value_does_not_change_how_others_look_to_the_model():
+    """Whole numbers become floats where one is missing or unlisted: for that row alone."""
+
+    def by_text(rows):
+        return np.where(rows["ward"].astype(str).isin(["1", "2"]), 0.5, -0.5)
+
+    schema = Schema({"ward": Category([1, 2]), "dose": Number(0, 1)}, rows=ROWS)
+    seen = []
+    for odd in ((), (17,), (17, 40, 399)):
+        table = pd.DataFrame({"ward": np.arange(ROWS) % 2 + 1, "dose": X[:, 0]})
+        table.loc[list(odd), "ward"] = 7
+        asked = []
+
+        def of(rows, asked=asked):
+            asked.append((len(rows), str(rows["ward"].dtype)))
+            return by_text(rows)
+
+        explainer = make("release", table, of=of, schema=schema, epsilon=math.inf)
+        explainer.explain(table.iloc[:1])
+        (count,) = (n for n, kind in asked if n > 100 and kind == "int64")
+        assert count == ROWS - len(odd)
+        # Without noise, the mean score of the rows near a row, which all but a few say is 0.5.
+        seen.append(explainer.explain(table.iloc[:1]).intercepts[0, 0])
+    assert seen[0] == pytest.approx(0.5, abs=1e-3)
+    assert seen[2] > 0.4
+
+
 def test_labels_that_cannot_be_read_harm_their_row_alone():
     class Labels:
         classes_ = ("no", "yes")
