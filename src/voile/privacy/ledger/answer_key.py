@@ -108,7 +108,7 @@ def _make(path: Path) -> None:
             path.hardlink_to(name)
     finally:
         Path(name).unlink()
-    if os.name == "posix":
+    with suppress(PermissionError):  # folders cannot be opened on Windows
         # The name, too, is on disk before anything is kept under the key.
         folder = os.open(path.parent, os.O_RDONLY)
         try:
