@@ -56,16 +56,16 @@ def told(explanation):
     return json.dumps(data, sort_keys=True)
 
 
-def of_file(path):
-    """All that the ledger's file holds; names and times of entries, digests and seals left out.
+TOLD = ("seq", "who", "what", "kind", "plan", "price_loss", "price_chance", "total_loss", "alone")
 
-    Of digests and seals the form is told: they are as random as the names of entries.
+
+def of_file(path):
+    """What the ledger's file tells; names and times of entries, and digests of them, left out.
+
+    Of digests and seals of questions the form is told: they are as random as names of entries.
     """
     with sqlite3.connect(path) as connection:
-        entries = [
-            {name: value for name, value in row.items() if name not in ("id", "at", "parent")}
-            for row in rows_of(connection, "voile_entry")
-        ]
+        entries = [{name: row[name] for name in TOLD} for row in rows_of(connection, "voile_entry")]
         answers = [
             (re.sub("[0-9a-f]", "x", row["key"]), row["seq"], form(json.loads(row["answer"])))
             for row in rows_of(connection, "voile_answer")
@@ -84,14 +84,14 @@ def form(record):
     return {name: len(one) if name in hidden else one for name, one in record.items()}
 
 
-def world(folder, strategy, asked, questions):
+def world(folder, strategy, asked, questions, rows=X):
     """Somebody asks about ``asked``; what another asker then sees, and what is in the file."""
     folder.mkdir()
     seen = []
     with fixed_noise(5):
-        first = make(strategy, Ledger(folder / "l.db", BUDGET))
+        first = make(strategy, Ledger(folder / "l.db", BUDGET), rows=rows)
         first.explain(asked)
-        for explainer in (first, make(strategy, Ledger(folder / "l.db"))):
+        for explainer in (first, make(strategy, Ledger(folder / "l.db"), rows=rows)):
             for row in questions:
                 try:
                     seen.append(told(explainer.explain([row])))
@@ -113,6 +113,25 @@ def test_others_see_the_same_whoever_was_asked_about(tmp_path, strategy, persons
     seen = one[0]
     assert any("budget" in text and "used up" in text for text in seen if isinstance(text, str))
     assert sum(isinstance(text, str) and text.startswith("{") for text in seen) >= 6
+
+
+@pytest.mark.parametrize("strategy", ALONE)
+def test_a_person_who_is_removed_and_not_asked_about_changes_paid_values_alone(tmp_path, strategy):
+    """In one world the person is in the table and asked about, in the other neither."""
+    worlds = [(X, X[:1]), (X[1:], np.array([[0.25, 0.35]]))]
+    found = []
+    for i, (rows, asked) in enumerate(worlds):
+        seen, in_file = world(tmp_path / str(i), strategy, asked, OTHERS, rows)
+        answers = [json.loads(text) for text in seen if isinstance(text, str) and text[0] == "{"]
+        values = [(one.pop("values"), one.pop("intercepts")) for one in answers]
+        for one in answers:
+            # Of the released values, and of what noise is left in them.
+            for name in ("standard_errors", "intercept_errors", "reach"):
+                one.pop(name)
+        others = [one for one in seen if not isinstance(one, str) or one[0] != "{"]
+        found.append((values, (answers, others, in_file)))
+    assert found[0][1] == found[1][1]
+    assert found[0][0] != found[1][0]  # one row's share, under fixed noise
 
 
 def test_others_see_the_same_of_a_summary_which_keeps_nothing_of_questions(tmp_path):
@@ -416,6 +435,9 @@ def test_a_database_needs_a_named_key_before_anything_is_paid(tmp_path, monkeypa
 def rewrite(path, change):
     with sqlite3.connect(path) as connection:
         connection.row_factory = sqlite3.Row
+        guards = "SELECT name FROM sqlite_master WHERE type = 'trigger'"
+        for row in connection.execute(guards).fetchall():
+            connection.execute(f"DROP TRIGGER {row['name']}")
         query = "SELECT key, answer FROM voile_answer WHERE key LIKE 'answer:%' ORDER BY seq"
         rows = [(row["key"], row["answer"]) for row in connection.execute(query)]
         for key, text in change(rows):
@@ -449,10 +471,8 @@ def test_answers_that_were_changed_are_refused(tmp_path, strategy, change):
 
 
 def test_answers_of_a_version_that_kept_rows_are_refused(tmp_path):
-    ledger = Ledger(tmp_path / "l.db", BUDGET)
-    make(ledger=ledger).explain(X[:1])
-    with sqlite3.connect(tmp_path / "l.db") as connection:
-        connection.execute("UPDATE voile_answer SET answer = '[[0.1]]' WHERE key = 'model'")
+    make(ledger=Ledger(tmp_path / "l.db", BUDGET)).explain(X[:1])
+    rewrite(tmp_path / "l.db", lambda rows: [("model", "[[0.1]]")])
     with pytest.raises(LedgerMismatch, match="earlier version"):
         make(ledger=Ledger(tmp_path / "l.db"))
 
