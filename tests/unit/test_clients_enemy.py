@@ -73,7 +73,6 @@ from voile.privacy.clients.questions import (
 from voile.privacy.clients.terms import Terms
 from voile.privacy.events import Gaussian, Laplace, Plan, PoissonGaussian, Step, Unprotected
 from voile.privacy.grant import reserve
-from voile.privacy.ledger.affordable import check_affordable
 from voile.privacy.mechanisms import gaussian_sum
 from voile.privacy.mechanisms.sums import gaussian_measure
 from voile.privacy.queries import TARGET, CategoryCounts, NumberCounts, RowCount, Together
@@ -1022,7 +1021,7 @@ def test_what_is_affordable_can_be_spent(spent, multiplier, count):
     plan = Plan.of(a=Gaussian(count, multiplier))
     before = len(ledger.history())
     try:
-        check_affordable(ledger, plan, "asked")
+        ledger.check_affordable(plan, "asked")
         affordable = True
     except BudgetExceeded:
         affordable = False

@@ -8,13 +8,15 @@ on one row's share, which is what dp-accounting expects), so an event needs no u
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, ClassVar, Self
 
 from voile.errors import LedgerError, PlanError, SettingError
 from voile.privacy.budget import plain_float
+
+_MOST_LOOKS = 2**53
+_LARGEST = 1e50
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,19 +35,22 @@ class Event:
 
     def __post_init__(self) -> None:
         count = plain_float(self.count)
-        if not (count >= 0 and count.is_integer()):
+        if not (0 <= count < _MOST_LOOKS and count.is_integer()):
             raise SettingError(
-                f"The 'count' of an event must be a whole number >= 0. Got {self.count!r} instead."
+                "The 'count' of an event must be a whole number >= 0, below 2**53. Got "
+                f"{self.count!r} instead."
             )
         object.__setattr__(self, "count", int(self.count))
         for name in ("noise_multiplier", "epsilon", "rate", "delta"):
             if not hasattr(self, name):
                 continue
             value = plain_float(getattr(self, name))
-            if not 0 < value < math.inf:
+            # Squares of a multiplier, times any count, must stay numbers: no price may overflow.
+            low = 0.0 if name == "delta" else 1 / _LARGEST
+            if not low < value < _LARGEST:
                 raise SettingError(
-                    f"The {name!r} of an event must be a finite number > 0. Got "
-                    f"{getattr(self, name)!r} instead."
+                    f"The {name!r} of an event must be a finite number > 0 (between {low:g} and "
+                    f"{_LARGEST:g}). Got {getattr(self, name)!r} instead."
                 )
             object.__setattr__(self, name, value)
 
