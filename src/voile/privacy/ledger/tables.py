@@ -131,6 +131,9 @@ def missing_guards(connection: sa.Connection) -> list[str]:
         )
         there = {row[0]: row[1] for row in rows}
         return [name for name, text in SQLITE_GUARDS.items() if there.get(name) != text]
-    rows = connection.exec_driver_sql("SELECT tgname FROM pg_trigger WHERE tgenabled <> 'D'")
-    present = {name for (name,) in rows}
+    of_these = ", ".join(f"'{table.name}'::regclass" for table in TABLES)
+    rows = connection.exec_driver_sql(
+        f"SELECT tgname FROM pg_trigger WHERE tgenabled <> 'D' AND tgrelid IN ({of_these})"
+    )
+    present = {row[0] for row in rows}
     return [name for name in POSTGRES_GUARDS if name not in present]
