@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
-from voile.errors import LedgerError, PlanError, ReceiptError
+from voile.errors import LedgerError, PlanError, ReceiptError, SettingError
 from voile.privacy import noise
 from voile.privacy.accounting import compose, mu_squared
 from voile.privacy.budget import Budget, Relation
@@ -26,9 +26,17 @@ from voile.privacy.filter import Amount, Filter
 from voile.privacy.gaussian_dp import epsilon_of
 from voile.privacy.grant import Grant
 from voile.privacy.ledger import Entry, Ledger
+from voile.strict import Strict, show
 from voile.version import __version__
 
 FORMAT = 1
+
+_STRICT = Strict(ReceiptError, "a receipt")
+_OF_LEDGER = ("entry", "dataset", "at", "who")
+_FIELDS = (
+    *("format", "voile", "what", "epsilon", "delta", "relation", "unit", "noise", "ledger"),
+    "looks",
+)
 
 
 @dataclass(frozen=True)
@@ -139,50 +147,31 @@ class Receipt:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
         """Read back what `to_dict` gave."""
-        try:
-            if data["format"] != FORMAT:
-                raise ReceiptError(
-                    f"The receipt has format {data['format']!r}, this version of voile reads "
-                    f"format {FORMAT}: use the version that wrote it."
-                )
-            return cls(
-                what=str(data["what"]),
-                epsilon=math.inf if data["epsilon"] is None else float(data["epsilon"]),
-                delta=float(data["delta"]),
-                relation=Relation(data["relation"]),
-                unit=str(data["unit"]),
-                lines=tuple(
-                    ReceiptLine(
-                        str(look["label"]),
-                        event_from_dict(look["event"]),
-                        int(look["openings"]),
-                        math.nan if look["share"] is None else float(look["share"]),
-                    )
-                    for look in data["looks"]
-                ),
-                noise=str(data["noise"]),
-                entry=str(data["ledger"]["entry"]),
-                dataset=str(data["ledger"]["dataset"]),
-                at=str(data["ledger"]["at"]),
-                who=str(data["ledger"]["who"]),
-                version=str(data["voile"]),
-                notes=tuple(str(note) for note in data.get("notes", ())),
+        read = _STRICT
+        if isinstance(data, Mapping) and data.get("format", FORMAT) != FORMAT:
+            raise ReceiptError(
+                f"The receipt has format {show(data['format'])}, this version of voile reads "
+                f"format {FORMAT}: use the version that wrote it."
             )
-        except (KeyError, TypeError, ValueError, LedgerError) as error:
-            if isinstance(error, ReceiptError):
-                raise
-            raise ReceiptError(f"The receipt cannot be read: {error!r}.") from error
+        data = read.fields(read.plain(data), _FIELDS, "the receipt", ("notes", "guarantee"))
+        read.whole(data["format"], "'format'")
+        ledger = read.fields(data["ledger"], _OF_LEDGER, "'ledger'")
+        texts = {name: read.text(data[name], f"'{name}'") for name in ("what", "unit", "noise")}
+        return cls(
+            **texts,
+            **{name: read.text(ledger[name], f"'{name}'") for name in _OF_LEDGER},
+            epsilon=read.number(data["epsilon"], "'epsilon'", 0.0, null=math.inf),
+            delta=read.number(data["delta"], "'delta'", 0.0, 1.0),
+            relation=Relation(read.choice(data["relation"], list(Relation), "'relation'")),
+            lines=tuple(map(_read_line, read.listed(data["looks"], "'looks'"))),
+            version=read.text(data["voile"], "'voile'"),
+            notes=read.texts(data.get("notes", []), "'notes'"),
+        )
 
     @classmethod
     def from_json(cls, text: str) -> Self:
         """Read back what `to_json` gave."""
-        try:
-            data = json.loads(text)
-        except json.JSONDecodeError as error:
-            raise ReceiptError(f"The receipt is not JSON: {error}.") from error
-        if not isinstance(data, dict):
-            raise ReceiptError("The receipt is not a JSON object.")
-        return cls.from_dict(data)
+        return cls.from_dict(_STRICT.parse(text))
 
     def __str__(self) -> str:
         width = max([len(line.label) for line in self.lines] + [8])
@@ -206,6 +195,21 @@ class Receipt:
 
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(str(self))}</pre>"
+
+
+def _read_line(data: object) -> ReceiptLine:
+    look = _STRICT.fields(data, ("label", "event", "openings", "share"), "a look")
+    try:
+        event = event_from_dict(look["event"])
+    except (LedgerError, SettingError) as error:
+        raise ReceiptError(f"In a receipt, a look cannot be read. {error}") from error
+    return ReceiptLine(
+        _STRICT.text(look["label"], "a label"),
+        event,
+        _STRICT.whole(look["openings"], "'openings'"),
+        # A little more than 1 by rounding.
+        _STRICT.number(look["share"], "'share'", 0.0, 1.0 + 1e-9, null=math.nan),
+    )
 
 
 def _percent(share: float) -> str:
