@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from voile.errors import ModelError
-from voile.models.fields import build_object, refuse_constant
+from voile.models.fields import MODEL
+from voile.strict import show
 
 T = TypeVar("T")
 
@@ -46,7 +47,7 @@ def replace_file(path: str | Path, fill: Callable[[Path], object]) -> Path:
             with place.open("rb+") as stream:
                 os.fsync(stream.fileno())
             place.replace(path)
-    except OSError as error:
+    except (OSError, ValueError) as error:  # ValueError: no file can have such a name
         raise ModelError(
             f"The file {str(path)!r} cannot be written ({error}): check the folder."
         ) from error
@@ -61,19 +62,8 @@ def read_json(path: str | Path, build: Callable[[Any], T]) -> T:
     ModelError
         If there is no such file, or it is not, or no longer, such a model.
     """
-    path = Path(path)
+    text = MODEL.load_text(path)
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ModelError(
-            f"The model file {str(path)!r} cannot be read ({error}): check the path."
-        ) from error
-    try:
-        data = json.loads(text, object_pairs_hook=build_object, parse_constant=refuse_constant)
-        return build(data)
+        return build(MODEL.parse(text))
     except ModelError as error:
-        raise ModelError(f"The model file {str(path)!r} cannot be used. {error}") from error
-    except (ValueError, RecursionError) as error:
-        raise ModelError(
-            f"The model file {str(path)!r} is not JSON ({error}): was it copied completely?"
-        ) from error
+        raise ModelError(f"The model file {show(str(path))} cannot be used. {error}") from error
