@@ -12,9 +12,12 @@ if TYPE_CHECKING:
     from voile.audit.membership import membership_report
     from voile.audit.paired import judge, lower_bound
     from voile.audit.trials.catalogue import find_trials, self_audit
+    from voile.audit.verify import Verification, verify
 
 _HOMES = {
     "AuditReport": "voile.audit.finding",
+    "Verification": "voile.audit.verify",
+    "verify": "voile.audit.verify",
     "Finding": "voile.audit.finding",
     "find_trials": "voile.audit.trials.catalogue",
     "judge": "voile.audit.paired",
@@ -27,12 +30,14 @@ _HOMES = {
 __all__ = [
     "AuditReport",
     "Finding",
+    "Verification",
     "find_trials",
     "judge",
     "lower_bound",
     "membership_report",
     "one_run",
     "self_audit",
+    "verify",
 ]
 
 

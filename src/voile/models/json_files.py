@@ -9,8 +9,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
-from voile.errors import ModelError
+from voile.errors import ModelError, ReceiptError
 from voile.models.fields import MODEL
+from voile.privacy.signing import SIGNATURE, SigningKey, check_record
 from voile.strict import show
 
 T = TypeVar("T")
@@ -54,6 +55,14 @@ def replace_file(path: str | Path, fill: Callable[[Path], object]) -> Path:
     return path
 
 
+def sign_file(path: str | Path, key: SigningKey) -> Path:
+    """Sign a file of JSON in place: whoever reads it later notices a change."""
+    data = MODEL.parse(MODEL.load_text(path))
+    if not isinstance(data, dict):
+        raise ModelError(f"The file {show(str(path))} is no model or receipt: sign one of those.")
+    return write_json(key.sign_record(data), path)
+
+
 def read_json(path: str | Path, build: Callable[[Any], T]) -> T:
     """Read a JSON file and build a model of what it holds.
 
@@ -64,6 +73,14 @@ def read_json(path: str | Path, build: Callable[[Any], T]) -> T:
     """
     text = MODEL.load_text(path)
     try:
-        return build(MODEL.parse(text))
-    except ModelError as error:
+        return build(_unsigned(MODEL.parse(text)))
+    except (ModelError, ReceiptError) as error:
         raise ModelError(f"The model file {show(str(path))} cannot be used. {error}") from error
+
+
+def _unsigned(data: Any) -> Any:
+    """The content without its signature, which must be of this content."""
+    if not isinstance(data, dict) or SIGNATURE not in data:
+        return data
+    check_record(data)
+    return {name: value for name, value in data.items() if name != SIGNATURE}

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from voile.errors import SettingError
+from voile.strict import is_text
 
 
 class KnownBy(StrEnum):
@@ -63,7 +64,7 @@ def check_text(what: str, text: object, most: int | None = None) -> None:
     """Refuse what a database or a JSON file cannot keep as it is."""
     if not isinstance(text, str) or not text:
         raise SettingError(f"The {what} must be a text. Got {text!r} instead.")
-    if "\0" in text or any("\ud800" <= letter <= "\udfff" for letter in text):
+    if not is_text(text):
         raise SettingError(
             f"The {what} has a NUL or half a character in it, which no database keeps: {text!r}. "
             "Leave it out."
