@@ -35,6 +35,7 @@ from voile.models.progress import progress_bar
 from voile.privacy.budget import Budget
 from voile.privacy.ledger import Ledger
 from voile.privacy.ledger.answers import open_answers
+from voile.privacy.origins import own_ledger, uses_of
 from voile.privacy.receipt import Receipt
 from voile.privacy.vault import protect
 from voile.schema import Schema
@@ -188,7 +189,7 @@ class PrivateExplainer:
                 "leave the ledger out."
             )
         if ledger is None:
-            ledger = Ledger(Budget(math.inf, delta) if faithful else budget)
+            ledger = own_ledger(Budget(math.inf, delta) if faithful else budget, *uses_of(X))
         self._budget, self._public = budget, public
         self._target = None if schema is None else schema.target
         self._weighting: dict[str, Any] = {"weight": weight, "width": width, "c": c}
@@ -294,7 +295,8 @@ class PrivateExplainer:
         """What was paid so far and what it guarantees, also for the model's training data."""
         if self._summary is not None:
             told = training_data.tell_training(self._questions.black_box.receipt)
-            return replace(self._summary.receipt, notes=(training_data.NEVER_ASKED, told))
+            notes = (*self._purse.table.notes, training_data.NEVER_ASKED, told)
+            return replace(self._summary.receipt, notes=notes)
         shrink = self._reader.contraction if isinstance(self._reader, DescentAnswerer) else 1.0
         told = training_data.tell_training(self._questions.black_box.receipt, shrink)
         if self._settings.faithful:
