@@ -29,10 +29,13 @@ from voile import (
     protect,
     summarize,
 )
+from voile.audit.prototype_leaks import prototypes_of
+from voile.audit.runs import collect_runs
 from voile.errors import NoLedgerWarning
 from voile.privacy import origins
 from voile.privacy.ledger import EntryKind
 from voile.privacy.noise import fixed_noise
+from voile.privacy.origins import trials
 
 pytestmark = pytest.mark.filterwarnings("error::voile.errors.NoLedgerWarning")
 
@@ -244,14 +247,14 @@ def test_a_grid_search_without_a_ledger_warns_once():
         GLVQClassifier(schema=SCHEMA), {"epsilon": [1.0, 2.0]}, cv=2, scoring="accuracy"
     )
     with pytest.warns(NoLedgerWarning, match="cross-validation") as caught:
-        search.fit(make_array(), TARGET)
+        search.fit(make_array(), TARGET.copy())
     assert len([one for one in caught if one.category is NoLedgerWarning]) == 1
 
 
 def test_a_grid_search_with_a_ledger_adds_up():
     ledger = Ledger(Budget(8, 1e-4))
     model = GLVQClassifier(schema=SCHEMA, ledger=ledger, delta=1e-5)
-    GridSearchCV(model, {"epsilon": [0.5, 0.7]}, cv=2).fit(make_array(), TARGET)
+    GridSearchCV(model, {"epsilon": [0.5, 0.7]}, cv=2).fit(make_array(), TARGET.copy())
     fits = [one for one in ledger.history() if one.kind is EntryKind.ADMIT]
     assert len(fits) == 5
     assert ledger.spent().epsilon > 0.7
@@ -260,7 +263,7 @@ def test_a_grid_search_with_a_ledger_adds_up():
 def test_cross_validation_of_a_pipeline_warns():
     steps = Pipeline([("same", FunctionTransformer()), ("model", GLVQClassifier(schema=SCHEMA))])
     with pytest.warns(NoLedgerWarning, match="cross-validation"):
-        cross_val_score(steps, make_array(), TARGET, cv=3)
+        cross_val_score(steps, make_array(), TARGET.copy(), cv=3)
 
 
 @pytest.mark.parametrize("copy", [clone, deepcopy, lambda one: one])
@@ -341,3 +344,29 @@ def test_deciding_reads_no_value():
         describe(values)
         with pytest.warns(NoLedgerWarning):
             describe(values)
+
+
+@pytest.mark.slow
+def test_a_search_in_processes_warns():
+    """The refit here knows that copies went away; workers warn on their own, on their streams."""
+    search = GridSearchCV(GLVQClassifier(schema=SCHEMA), {"epsilon": [1.0, 2.0]}, cv=3, n_jobs=2)
+    with pytest.warns(NoLedgerWarning, match="cross-validation"):
+        search.fit(make_array(), TARGET.copy())
+
+
+# -- audits ---------------------------------------------------------------------------------------
+
+
+def test_an_audit_repeats_jobs_on_purpose():
+    X, y = make_array(), TARGET.copy()
+    model = GLVQClassifier(schema=SCHEMA, delta=1e-5)
+    collect_runs(lambda run: clone(model).fit(X, y).prototypes_.ravel(), 3, processes=1)
+    fit = prototypes_of(model)
+    for _ in range(2):
+        fit(X, y)
+    with trials():
+        for _ in range(2):
+            pickle.dumps(model)
+    model.fit(X, y)  # the first job that releases something
+    with pytest.warns(NoLedgerWarning):
+        describe(X)
