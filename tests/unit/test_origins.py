@@ -94,6 +94,13 @@ def test_with_a_ledger_nothing_warns(kind):
         make(table, epsilon=0.5, ledger=ledger)
 
 
+def test_a_ledger_that_is_forgotten_once_is_noticed():
+    table, ledger = make_array(), Ledger(Budget(5, 1e-5))
+    describe(table, ledger=ledger)
+    with pytest.warns(NoLedgerWarning, match="A second job on the same rows has no ledger"):
+        describe(table)
+
+
 def test_other_tables_with_the_same_columns_do_not_warn():
     for _ in range(3):
         describe(make_array())
@@ -329,6 +336,7 @@ def test_a_second_job_of_clients_without_limits_warns():
     make_model().fit_federated(federation)
     with pytest.warns(NoLedgerWarning):
         make_model().fit_federated(federation)
+    make_model().fit_federated(federation)
 
 
 def test_clients_with_ledgers_of_their_own_add_up_themselves():

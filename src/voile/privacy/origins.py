@@ -33,7 +33,7 @@ from voile.privacy.budget import Budget
 from voile.privacy.ledger import Ledger
 
 _ROWS = "on the same rows"
-_FAMILY = "by the same estimator or a copy of it, as a search of settings or cross-validation makes"
+_FAMILY = "of the same estimator, as a search of settings or cross-validation makes by copies,"
 _ADVICE = (
     "Each receipt tells of its own job alone, and nothing adds up what all of them give away: "
     "noise averages out. Make one ledger for these people, ledger = Ledger('people.db', "
@@ -44,7 +44,7 @@ _ADVICE = (
 
 
 class Origin:
-    """Something that rows come from, and what of it was used by jobs without a ledger."""
+    """Something that rows come from, what of it jobs have used, and of what a warning told."""
 
     __slots__ = ("told", "used", "what")
 
@@ -129,26 +129,31 @@ def own_ledger(budget: Budget, *uses: Use) -> Ledger:
 
 def note_job(ledger: Ledger, uses: tuple[Use, ...]) -> None:
     """Warn if a job without a ledger is about to use what another has used; for the vault."""
-    if _TRIALS or noise.current_source() is noise.NoiseSource.FIXED:
+    fixed = noise.current_source() is noise.NoiseSource.FIXED
+    if _TRIALS or fixed or ledger.budget.unlimited:
         return  # nothing is released, or no guarantee could wear out
     with _LOCK:
         others = _UNRECORDED.pop(ledger, None)
-        if others is None:
-            return
-        uses = (*uses, *others)
+        uses = (*uses, *(others or ()))
         again = [use for use in uses if any(use.overlaps(one) for one in use.origin.used)]
         told = any(use.overlaps(one) for use in uses for one in use.origin.told)
-    if again and not told:
-        warnings.warn(
-            f"A second job without a ledger {again[0].origin.what}. {_ADVICE}",
-            NoLedgerWarning,
-            stacklevel=_frames_of_voile(),
-        )
+        for use in uses:
+            _add(use.origin.used, use)
+    if others is None or not again or told:
+        return  # a ledger adds up, it is the first job, or it was said before
+    warnings.warn(
+        f"A second job {again[0].origin.what} has no ledger. {_ADVICE}",
+        NoLedgerWarning,
+        stacklevel=_frames_of_voile(),
+    )
     with _LOCK:
         for use in uses:
-            for seen in (use.origin.used, *((use.origin.told,) if again else ())):
-                if use not in seen:
-                    seen.append(use)
+            _add(use.origin.told, use)
+
+
+def _add(uses: list[Use], use: Use) -> None:
+    if use not in uses:
+        uses.append(use)
 
 
 @contextmanager
