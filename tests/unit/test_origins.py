@@ -378,3 +378,36 @@ def test_an_audit_repeats_jobs_on_purpose():
     model.fit(X, y)  # the first job that releases something
     with pytest.warns(NoLedgerWarning):
         describe(X)
+
+
+# -- which rows of an array -----------------------------------------------------------------------
+
+
+def rows_of(view):
+    (use,) = origins.uses_of(view)
+    return use.bounds
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_the_rows_of_a_view_are_known(order):
+    whole = np.array(np.zeros((50, 4)), order=order)
+    assert rows_of(whole) == (0, 50)
+    assert rows_of(whole[10:30]) == (10, 30)
+    assert rows_of(whole[10:, 2]) == (10, 50)
+    assert rows_of(whole[:, 1:][20:]) == (20, 50)
+    assert rows_of(whole[::2]) is None  # may be any
+    assert rows_of(whole[::-1]) is None
+
+
+def test_the_rows_of_pictures_are_known():
+    pictures = np.zeros((30, 4, 5))
+    assert rows_of(pictures.reshape(30, -1)[12:]) == (12, 30)
+
+
+def test_a_wide_frame_is_one_use_of_each_of_its_arrays():
+    frame = pd.DataFrame(np.zeros((20, 3000)))
+    assert len(origins.uses_of(frame)) == 2
+    assert len(origins.uses_of(frame.iloc[5:])) == 2
+    first, second = frame.iloc[:10, 1:], frame.iloc[10:, :-1]
+    pairs = zip(origins.uses_of(first), origins.uses_of(second), strict=True)
+    assert not any(a.origin is b.origin and a.overlaps(b) for a, b in pairs)

@@ -62,7 +62,7 @@ class Use:
     ----------
     origin : Origin
     bounds : tuple of int, or None
-        First and last address, where it is a stretch of memory.
+        First row of it and the one after the last, where it is a stretch of an array.
     parts : tuple of (division, part)
         Divisions of the origin, one inside the other, and which part of each: different parts of
         one division have no row in common.
@@ -103,6 +103,9 @@ class _Known:
 _KNOWN: dict[int, _Known] = {}
 """By the id of the object."""
 
+_MOST_COLUMNS = 64
+"""Columns of a frame that are looked up: a wide one keeps its numbers in few arrays."""
+
 _FILES = Origin()
 _FAMILIES: dict[str, Origin] = {}
 _SENT: dict[str, int] = {}
@@ -117,13 +120,12 @@ def own_ledger(budget: Budget, *uses: Use) -> Ledger:
     Parameters
     ----------
     budget : Budget
-        Of the job. Without a limit there is no guarantee that a second job could wear out.
+        Of the job.
     *uses : Use
         What the job uses beside the table that it will pay for.
     """
     ledger = Ledger(budget)
-    if not budget.unlimited:
-        _UNRECORDED[ledger] = uses
+    _UNRECORDED[ledger] = uses
     return ledger
 
 
@@ -268,7 +270,10 @@ def _look_up(thing: object) -> _Known | None:
 def _identities(source: object) -> Iterator[tuple[object, tuple[int, int] | None]]:
     """The objects that a table lives in: itself, and the arrays behind its columns."""
     if isinstance(source, np.ndarray):
-        yield _root(source), np.lib.array_utils.byte_bounds(source)
+        root = source
+        while isinstance(root.base, np.ndarray):
+            root = root.base
+        yield root, _find_bounds(source, root)
         return
     if isinstance(source, Mapping):
         for column in source.values():
@@ -280,8 +285,9 @@ def _identities(source: object) -> Iterator[tuple[object, tuple[int, int] | None
         yield native, None
         if not adopted.implementation.is_pandas():
             return
-        whole = isinstance(adopted, nw.DataFrame)
-        columns = [native[name] for name in native.columns] if whole else [native]
+        one = isinstance(adopted, nw.Series)
+        width = 0 if one else min(native.shape[1], _MOST_COLUMNS)
+        columns = [native] if one else [native.iloc[:, k] for k in range(width)]
         for column in columns:
             # Frames made of one another share these arrays; other types would have to be converted.
             if isinstance(column.dtype, np.dtype):
@@ -290,11 +296,20 @@ def _identities(source: object) -> Iterator[tuple[object, tuple[int, int] | None
     yield source, None
 
 
-def _root(array: NDArray[Any]) -> NDArray[Any]:
-    """The array that owns the memory of a view."""
-    while isinstance(array.base, np.ndarray):
-        array = array.base
-    return array
+def _find_bounds(view: NDArray[Any], root: NDArray[Any]) -> tuple[int, int] | None:
+    """Which rows of the array that owns the memory a view shows; None for all it may be.
+
+    The axis of rows is the one along which both take steps of the same length: of an array of rows
+    the first, of a block of columns, as pandas keeps them, the second.
+    """
+    if view.ndim == 0:
+        return None
+    offset = view.__array_interface__["data"][0] - root.__array_interface__["data"][0]
+    for stride, length in zip(root.strides, root.shape, strict=True):
+        if stride == view.strides[0] and stride > 0 and length >= len(view):
+            first = offset // stride % length if length else 0
+            return first, first + len(view)
+    return None
 
 
 def _frames_of_voile() -> int:
