@@ -288,7 +288,8 @@ class LedgerStates(RuleBasedStateMachine):
     @rule(wrong=st.sampled_from(["budget", "relation", "filter", "slack"]))
     def open_with_other_facts(self, wrong: str) -> None:
         other = {
-            "budget": Budget(self.budget.epsilon + 1, 1e-5) if not self.budget.unlimited
+            "budget": Budget(self.budget.epsilon + 1, 1e-5)
+            if not self.budget.unlimited
             else Budget(1, 1e-5),
             "relation": {"add_remove": "replace_one"}.get(self.facts["relation"], "add_remove"),
             "filter": {"gdp": "renyi"}.get(self.facts["filter"], "gdp"),
@@ -324,9 +325,7 @@ class LedgerStates(RuleBasedStateMachine):
         possible = _either(self.granted, self.jobs)
         at_most = budget.epsilon, budget.delta
         assert not exceeds(done, *at_most, relation), f"{dict(done)} exceeds {budget}"
-        assert not exceeds(possible, *at_most, relation), (
-            f"{dict(possible)} exceeds {budget}"
-        )
+        assert not exceeds(possible, *at_most, relation), f"{dict(possible)} exceeds {budget}"
         spent, left = ledger.spent(), ledger.remaining()
         assert not exceeds(done, spent.epsilon, spent.delta, relation), (
             f"{dict(done)} costs more than the {spent} that is said to be spent"

@@ -168,7 +168,10 @@ def copy_budgets(patch: pytest.MonkeyPatch) -> None:
         Ledger,
         "__deepcopy__",
         lambda self, memo: Ledger(
-            self.budget, dataset="rows", relation=self.relation, filter=self.filter.kind,
+            self.budget,
+            dataset="rows",
+            relation=self.relation,
+            filter=self.filter.kind,
             slack=self.filter.slack,
         ),
     )

@@ -136,6 +136,7 @@ def _of_blackbox(
     name: str,
 ) -> Any:
     from voile.cli.ledgers import open_ledger
+    from voile.cli.public_facts import note_guesses
     from voile.cli.tables import propose_schema, read_table
     from voile.privacy.budget import Budget
     from voile.schema import Schema
@@ -165,7 +166,7 @@ def _of_blackbox(
 
     explainer = PrivateExplainer(
         box,
-        _as_pandas(private),
+        note_guesses(_as_pandas(private), data, schema),
         schema=public.with_target(None),
         epsilon=epsilon,
         delta=delta,

@@ -22,6 +22,7 @@ from voile.cli.public_facts import (
     ModelKind,
     Task,
     check_groups,
+    note_guesses,
     read_public_facts,
     tell_guesses,
 )
@@ -108,7 +109,7 @@ def train(
     check_writable(place)
     check_writable(quality_file(place))
     shares = divide(whole, evaluate=evaluate)
-    rows = _read(file, public, target)
+    rows = note_guesses(_read(file, public, target), file, schema)
     from voile.cli.ledgers import open_ledger
 
     book = open_ledger(ledger, whole, whole=budget, dataset=dataset, data=file)

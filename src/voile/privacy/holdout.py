@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from voile.errors import DataError, SettingError
 from voile.privacy import noise
 from voile.privacy.encode import encode_values, pick_rows
+from voile.privacy.origins import note_parts
 from voile.schema import Category, Schema, Unit
 
 _NOT_SECRET = (
@@ -70,7 +71,9 @@ def hold_out(
     held = noise.bernoulli(rows, share) if unit is None else _by_unit(X, unit, share)
     parts = []
     for one in (X, y):
-        parts += [_choose(one, ~held, rows), _choose(one, held, rows)]
+        learned, kept = _choose(one, ~held, rows), _choose(one, held, rows)
+        note_parts(one, (learned, kept))
+        parts += [learned, kept]
     return parts[0], parts[1], parts[2], parts[3]
 
 

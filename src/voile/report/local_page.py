@@ -38,7 +38,9 @@ def draw_page(explanation: LocalExplanation) -> str:
         )
     for row in range(min(count, MOST_ROWS)):
         body += _row(explanation, row)
-    return compose_page("Why these answers", body, explanation.receipt, cost=explanation.cost)
+    return compose_page(
+        "Why these answers", body, explanation.receipt, cost=explanation.cost, holds_rows=True
+    )
 
 
 def _row(explanation: LocalExplanation, row: int) -> list[str]:

@@ -138,7 +138,7 @@ class Purse:
             what=self.what,
             unit="row" if unit is None else str(unit),
             source=self.noise,
-            notes=notes,
+            notes=(*self.table.notes, *notes),
         )
 
 
