@@ -63,7 +63,8 @@ def encode_list(private_values: Sequence[object], column: Column) -> PrivateColu
 def _codes_of(private_values: Sequence[object], column: Category) -> NDArray[np.int32]:
     """Look values up among the levels."""
     levels = column.levels or ()
-    other, missing = len(levels), len(levels) + 1
+    other = len(levels)
+    missing = other + 1 if column.missing else other
     code_of: dict[Any, int] = {level: code for code, level in enumerate(levels)}
     private_codes = np.empty(len(private_values), np.int32)
     for row, value in enumerate(private_values):
@@ -245,7 +246,15 @@ def in_seconds(private_units: NDArray[np.int64], unit: str) -> NDArray[np.float6
 
 
 def clamp(private_numbers: NDArray[np.float64], column: Number) -> NDArray[np.float64]:
-    """Clamp to the bounds, or to finite numbers without them; NaN stays."""
+    """Move numbers to the bounds, or to finite ones without them, and round whole ones.
+
+    NaN stays, unless the schema says that nothing can be missing: then it is the middle.
+    """
     if column.lower is None or column.upper is None:
-        return np.clip(private_numbers, -_LARGEST, _LARGEST)
-    return np.clip(private_numbers, column.lower, column.upper)
+        private_numbers = np.clip(private_numbers, -_LARGEST, _LARGEST)
+        return np.rint(private_numbers) if column.whole else private_numbers
+    private_numbers = np.clip(private_numbers, column.lower, column.upper)
+    if not column.missing:
+        middle = column.lower / 2 + column.upper / 2
+        private_numbers = np.where(np.isnan(private_numbers), middle, private_numbers)
+    return np.rint(private_numbers) if column.whole else private_numbers
