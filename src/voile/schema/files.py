@@ -5,6 +5,7 @@ The format, here in YAML::
     voile_schema: 1
     columns:
       age: {kind: number, lower: 17, upper: 90}
+      visits: {kind: number, lower: 0, upper: 50, whole: true, missing: false}
       income: {kind: number}                       # bounds to be found privately
       job: {kind: category, levels: [clerk, nurse]}
     target: {kind: category, levels: [false, true]}
@@ -212,13 +213,19 @@ def _place(mark: Any) -> str:
 
 def _column_to_dict(column: Column) -> dict[str, Any]:
     """Write one column."""
+    data: dict[str, Any]
     if isinstance(column, Number):
-        if column.lower is None:
-            return {"kind": "number"}
-        return {"kind": "number", "lower": column.lower, "upper": column.upper}
-    if column.levels is None:
-        return {"kind": "category"}
-    return {"kind": "category", "levels": list(column.levels)}
+        data = {"kind": "number"}
+        if column.lower is not None:
+            data |= {"lower": column.lower, "upper": column.upper}
+        if column.whole:
+            data["whole"] = True
+    else:
+        data = {"kind": "category"}
+        if column.levels is not None:
+            data["levels"] = list(column.levels)
+    # What is usual is left out, and such files are read by versions that knew nothing else.
+    return data if column.missing else {**data, "missing": False}
 
 
 def _column_from_dict(data: object, where: str) -> Column:
@@ -226,10 +233,10 @@ def _column_from_dict(data: object, where: str) -> Column:
     content = _mapping(data, where)
     kind = content.get("kind")
     if kind == "number":
-        _refuse_unknown(content, ("kind", "lower", "upper"), where)
+        _refuse_unknown(content, ("kind", "lower", "upper", "whole", "missing"), where)
         build = _read_number
     elif kind == "category":
-        _refuse_unknown(content, ("kind", "levels"), where)
+        _refuse_unknown(content, ("kind", "levels", "missing"), where)
         build = _read_category
     else:
         raise SchemaError(
@@ -243,7 +250,8 @@ def _column_from_dict(data: object, where: str) -> Column:
 
 def _read_number(content: Mapping[str, Any]) -> Column:
     """Read a Number; an absent bound and `null` mean the same."""
-    return Number(content.get("lower"), content.get("upper"))
+    whole, missing = content.get("whole", False), content.get("missing", True)
+    return Number(content.get("lower"), content.get("upper"), whole=whole, missing=missing)
 
 
 def _read_category(content: Mapping[str, Any]) -> Column:
@@ -253,7 +261,7 @@ def _read_category(content: Mapping[str, Any]) -> Column:
         raise SchemaError(
             f"The levels of a Category must be a list. Got {type(levels).__name__} instead."
         )
-    return Category(levels)
+    return Category(levels, missing=content.get("missing", True))
 
 
 def _mapping(data: object, where: str) -> Mapping[str, Any]:

@@ -13,12 +13,13 @@ class Unit:
     """The privacy unit: all rows with the same value in a column belong to one.
 
     The promise then covers a unit with all its rows. At most ``rows`` rows of each are used (the
-    first ones); noise grows in proportion to ``rows``. Rows without a value form one unit together.
+    first ones); noise grows in proportion to ``rows``. Rows without a readable value are not used.
 
     Parameters
     ----------
     column : str
-        Name of the column that tells whose row it is: text or numbers. It is not a feature.
+        Name of the column that tells whose row it is: numbers, text, dates or UUIDs, however they
+        are typed or written: 12, 12.0, "12" and " 12 " are one unit. It is not a feature.
     rows : int
         Most rows of one unit that are used, >= 1.
 

@@ -223,7 +223,7 @@ class PrivateExplainer:
     # -- opening ---------------------------------------------------------------------------------
 
     def _open_summary(self) -> None:
-        paid = find_summary(self._purse, self._book, self._budget, self._questions.given)
+        paid = find_summary(self._purse, self._book, self._budget)
         self._summary = paid
         self._questions = questions = replace(self._questions, schema=paid.schema)
         self._drawn = paid.draw(self._settings.random_state, questions.read_public(self._public))

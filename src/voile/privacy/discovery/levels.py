@@ -19,7 +19,6 @@ from voile.privacy.budget import Relation
 from voile.privacy.events import Threshold, Unprotected
 from voile.privacy.grant import Ticket
 from voile.privacy.vault import PrivateTable, open_rows
-from voile.schema import Category
 from voile.schema.columns import Level
 
 
@@ -31,11 +30,6 @@ class FoundLevels:
     counts: tuple[float, ...]
     standard_error: float
     threshold: float
-
-    @property
-    def category(self) -> Category:
-        """The column description they make."""
-        return Category(self.levels)
 
 
 def find_levels(table: PrivateTable, column: str, ticket: Ticket) -> FoundLevels:
