@@ -189,7 +189,9 @@ def selected(mechanism):
     return pay(
         lambda: (
             Plan.of(choice=Pure(epsilon=0.5)),
-            lambda table, grant: mechanism(table, COUNTS, grant.take("choice")),
+            lambda table, grant: mechanism(
+                table, CategoryCounts("c", 3), grant.take("choice")
+            ),
         )
     )
 

@@ -15,6 +15,7 @@ from scipy.special import chdtrc
 
 from voile.audit.replaying.laws import apart, choice_law, stretched_delta
 from voile.audit.replaying.record import ReplayedAccess, Violation
+from voile.privacy.budget import Relation
 from voile.privacy.clients.terms import Trust
 from voile.privacy.events import (
     Approximate,
@@ -65,6 +66,8 @@ def judge_alone(tape: Tape) -> Iterator[Violation]:
             continue
         for text in _noise_faults(access):
             yield Violation("noise", at, text)
+        for text in _declared_faults(access):
+            yield Violation("sensitivity", at, text)
         for text in _coin_faults(access):
             yield Violation("sampling", at, text)
 
@@ -96,6 +99,23 @@ def _noise_faults(access: Access) -> Iterator[str]:
             yield "the same noise was added to several totals"
         if _unlikely(one):
             yield "the squares of the noise do not fit its scale"
+
+
+def _declared_faults(access: Access) -> Iterator[str]:
+    """The noise is no narrower than the bound of the query asks for, whatever rows there are."""
+    for one in [access, *(access.inside if access.trust != str(Trust.SHARES) else ())]:
+        if len(one.asked) != 1 or len(one.added) != 1:
+            continue
+        query, grid = one.asked[0].query, one.asked[0].grid
+        event, added = access.event, one.added[0]
+        if len(added.noise) != query.size or not isinstance(event, (Gaussian, PoissonGaussian)):
+            continue
+        rows = one.rows_per_unit
+        if one.relation is Relation.REPLACE_ONE and isinstance(event, Gaussian):
+            # A sampled event counts one side; its accountant knows that there are two.
+            rows *= 2.0 if query.signed else math.sqrt(2.0)
+        if added.scale * grid < event.noise_multiplier * query.bound * rows * (1 - ROUNDING):
+            yield "its noise is narrower than the bound of its query and the paid event ask for"
 
 
 def _unlikely(added: Added) -> bool:

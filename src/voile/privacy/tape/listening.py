@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from voile.errors import SettingError
 
 if TYPE_CHECKING:
+    from voile.privacy.queries import Query
     from voile.privacy.tape.tape import Tape
 
 Draw = TypeVar("Draw", bound=Callable[..., Any])
@@ -59,6 +60,13 @@ def sampled(sampler: Callable[[], int], candidates: int) -> int:
     """The position that a private selection draws; a tape works out its law, too."""
     tape = current()
     return sampler() if tape is None else tape.choose(sampler, candidates)
+
+
+def summed(query: Query, grid: float) -> None:
+    """Say what is added up over the rows."""
+    tape = current()
+    if tape is not None:
+        tape.sum(query, grid)
 
 
 def keyed(names: Callable[[], Sequence[object]]) -> None:

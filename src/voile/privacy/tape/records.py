@@ -53,6 +53,14 @@ class Coins:
 
 
 @dataclass(frozen=True, eq=False)
+class Asked:
+    """A query that was added up, and the grid on which."""
+
+    query: Any
+    grid: float
+
+
+@dataclass(frozen=True, eq=False)
 class Choice:
     """A private selection.
 
@@ -92,6 +100,10 @@ class Access:
         Whom the clients of a federation trust; empty elsewhere.
     honest : int
         Fewest clients whose share of the noise is unknown to a server.
+    rows_per_unit : int
+    source : RowSource, or None
+    asked : list of Asked
+        What was added up over the rows.
     rows : tuple of bytes, or None
         Digest of each row that takes part, as queries see it; made when coins are drawn.
     inside : list of Access
@@ -108,8 +120,10 @@ class Access:
     client: str = ""
     trust: str = ""
     honest: int = 1
+    rows_per_unit: int = 1
     source: Any = None
     rows: tuple[bytes, ...] | None = None
+    asked: list[Asked] = field(default_factory=list)
     added: list[Added] = field(default_factory=list)
     coins: list[Coins] = field(default_factory=list)
     choices: list[Choice] = field(default_factory=list)

@@ -24,10 +24,19 @@ from voile.privacy.budget import Relation
 from voile.privacy.events import Threshold, Unprotected
 from voile.privacy.noise_shapes import GAUSSIAN, Shape
 from voile.privacy.tape.drawn import Drawn
-from voile.privacy.tape.records import Access, Added, Choice, Coins, Whole, partners
+from voile.privacy.tape.records import (
+    Access,
+    Added,
+    Asked,
+    Choice,
+    Coins,
+    Whole,
+    partners,
+)
 
 if TYPE_CHECKING:
     from voile.privacy.grant import Ticket
+    from voile.privacy.queries import Query
 
 _TARGET = "\0target"
 
@@ -74,6 +83,8 @@ class Tape:
                 self._clients[-1],
                 "" if terms is None else str(terms.trust),
                 1 if terms is None else terms.honest,
+                (1 if source.schema.unit is None else source.schema.unit.rows)
+                * source.places_per_unit,
                 source,
             )
         )
@@ -101,6 +112,12 @@ class Tape:
     def name(self, names: Sequence[object]) -> None:
         """The next noise belongs to these values."""
         self._names = tuple(names)
+
+    def sum(self, query: Query, grid: float) -> None:
+        """A query is about to be added up."""
+        access = self._at[-1]
+        if access is not None:
+            access.asked.append(Asked(query, grid))
 
     # -- noise --------------------------------------------------------------------------------
 
