@@ -49,6 +49,7 @@ from voile.privacy.mechanisms.sums import gaussian_measure
 from voile.privacy.queries import Query
 from voile.privacy.receipt import Receipt, write_receipt
 from voile.privacy.sources.source import check_columns
+from voile.privacy.tape.listening import at_client
 from voile.privacy.vault import PrivateTable, keep, open_rows
 from voile.privacy.wire import MissingParts, Packer, Unpacker
 from voile.schema import Schema
@@ -113,7 +114,7 @@ class Desk:
 
     def answer(self, message: bytes) -> bytes:
         """Answer one message; never raises, and refusals depend on public facts alone."""
-        with self._turn:
+        with self._turn, at_client(self.name):
             return self._packer.pack(self._reply(message)).body
 
     def receipts(self, delta: float | None = None) -> tuple[Receipt, ...]:
