@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -163,4 +164,6 @@ def main() -> None:
     """Entry point: every failure is one line and a documented exit code, never a traceback."""
     from voile.cli.exit_codes import run
 
+    # Arrow's own allocator reserves a gigabyte of addresses for the first byte.
+    os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     raise SystemExit(run(lambda: app(standalone_mode=False)))
