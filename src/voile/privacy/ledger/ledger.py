@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self
 
@@ -12,7 +13,7 @@ from voile.privacy.budget import Budget, Relation
 from voile.privacy.events import Approximate, Laplace, Plan, Pure
 from voile.privacy.filter import SLACK, Amount, Filter, FilterKind, compose_adaptively
 from voile.privacy.ledger.admission import Admission
-from voile.privacy.ledger.entry import UNNAMED, Book, Entry, EntryKind, Facts, new_entry
+from voile.privacy.ledger.entry import UNNAMED, Book, Decide, Entry, EntryKind, Facts, new_entry
 from voile.privacy.ledger.memory import MemoryBook
 from voile.rendering import draw_card
 
@@ -97,6 +98,7 @@ class Ledger:
         self._check("filter", filter and FilterKind(filter), facts.kind)
         self._check("slack", slack, facts.slack)
         self._filter = facts.filter
+        self._has_paid, self._unsure = False, set[str]()
 
     def _check(self, name: str, given: object, stored: object) -> None:
         if given is not None and given != stored:
@@ -125,6 +127,14 @@ class Ledger:
         """The privacy filter: limits and prices."""
         return self._filter
 
+    @property
+    def has_paid(self) -> bool:
+        """Whether anything was paid through this very object, or may have been.
+
+        May have been: the store failed while an entry was written, and does not tell since.
+        """
+        return self._has_paid or bool(self._unsure)
+
     def spend(self, plan: Plan, what: str) -> Entry:
         """Pay for a whole plan before its first look at the rows.
 
@@ -149,7 +159,7 @@ class Ledger:
         """
         price = self._filter.price(plan.events)
         fits_alone = self._fits_alone(plan, price)
-        return self._book.append(
+        return self._append(
             lambda last: self._decide(last, what, EntryKind.SPEND, plan, price, fits_alone)
         )
 
@@ -167,7 +177,7 @@ class Ledger:
         price = Amount(bound.loss * _ROUNDING, bound.chance * _ROUNDING)
         exact = compose_adaptively(upper_bound.events)
         fits_alone = exact and self._fits_alone(upper_bound, price)
-        entry = self._book.append(
+        entry = self._append(
             lambda last: self._decide(last, what, EntryKind.ADMIT, upper_bound, price, fits_alone)
         )
         return Admission(self, entry)
@@ -218,6 +228,26 @@ class Ledger:
     def to_json(self, *, indent: int | None = 2) -> str:
         """The whole ledger as JSON."""
         return json.dumps(self.to_dict(), indent=indent)
+
+    def _append(self, decide: Decide) -> Entry:
+        def note(last: Entry | None) -> Entry:
+            entry = decide(last)
+            self._unsure.add(entry.id)  # from here on a failure or an interrupt may leave an entry
+            tried.append(entry.id)
+            return entry
+
+        tried: list[str] = []
+        try:
+            entry = self._book.append(note)
+        except LedgerError:
+            # A commit that failed may have been one, or not: what was stored says it.
+            with suppress(LedgerError):
+                if tried and all(one.id not in tried for one in self._book.entries()):
+                    self._unsure.difference_update(tried)
+            raise
+        self._has_paid = True
+        self._unsure.difference_update(tried)
+        return entry
 
     def _fits_alone(self, plan: Plan, price: Amount) -> bool:
         # Only the first entry may use this; the exact accounting is costly, so ask when it decides.
