@@ -191,7 +191,8 @@ def export(
 
     Example: voile ledger export hospital.db -o hospital-ledger.json
     """
-    from voile.cli.files import check_writable, write_text
+    from voile.cli.files import check_writable
+    from voile.files import write_text
 
     if output is not None:
         check_writable(output)
