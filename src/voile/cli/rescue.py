@@ -14,19 +14,24 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from voile.cli import account
 from voile.errors import ModelError
+
+
+if TYPE_CHECKING:
+    from voile.privacy.signing import SigningKey
 
 
 class NotSaved(OSError):
     """A result is not where it was asked for."""
 
 
-def save_model(estimator: object, place: Path) -> None:
+def save_model(estimator: object, place: Path, signer: SigningKey | None = None) -> None:
     """Save a model; what the disk says against it is an error of files, not of models."""
     try:
-        estimator.save(place)  # type: ignore[attr-defined]
+        estimator.save(place, key=signer)  # type: ignore[attr-defined]
     except ModelError as error:
         if isinstance(error.__cause__, OSError):
             raise error.__cause__ from None

@@ -16,6 +16,7 @@ from voile.files import keeping_earlier, write_text
 
 if TYPE_CHECKING:
     from voile.models.evaluation import Evaluation
+    from voile.privacy.signing import SigningKey
 
 T = TypeVar("T")
 
@@ -32,6 +33,8 @@ class Results:
     ----------
     place : Path
         Where the model is to be.
+    signer : SigningKey or None
+        Signs the model.
 
     Attributes
     ----------
@@ -42,11 +45,11 @@ class Results:
         For a person.
     """
 
-    def __init__(self, place: Path) -> None:
+    def __init__(self, place: Path, signer: SigningKey | None = None) -> None:
         self.place: Path | None = place
         self.quality: Evaluation | None = None
         self.notes: list[str] = []
-        self._asked = place
+        self._asked, self._signer = place, signer
         # Found now: a folder that is moved meanwhile is gone, as a whole.
         self._real = {path: Path(os.path.realpath(path)) for path in (place, quality_file(place))}
         self._failure: Exception | None = None
@@ -106,7 +109,7 @@ class Results:
         def save(path: Path) -> None:
             beside = self._at(quality_file(path))
             with keeping_earlier(self._at(path), beside) as kept:
-                save_model(estimator, self._at(path))
+                save_model(estimator, self._at(path), self._signer)
             if kept:
                 self.notes.append(f"The earlier {path} is kept as {kept[0]}.")
             if len(kept) > 1:

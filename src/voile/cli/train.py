@@ -14,6 +14,7 @@ from voile.cli.options import (
     DataSetName,
     Delta,
     Epsilon,
+    KeyFile,
     LedgerBudget,
     LedgerPlace,
     SchemaFile,
@@ -79,6 +80,7 @@ def train(
         str | None, typer.Option(help="Column that tells whose row it is: people are protected.")
     ] = None,
     unit_rows: Annotated[int, typer.Option(help="Most rows of one person that are used.")] = 1,
+    key: KeyFile = None,
     as_json: AsJson = False,
 ) -> None:
     """Train a private model; print its receipt and a private estimate of its quality.
@@ -96,7 +98,9 @@ def train(
     """
     from voile.cli.files import check_writable
     from voile.privacy.budget import Budget
+    from voile.privacy.signing import find_key
 
+    signer = find_key(key)
     if not 0.0 < holdout < 1.0:
         raise SettingError(f"The --holdout must be in (0, 1). Got {holdout!r} instead.")
     whole = Budget(epsilon, delta)
@@ -115,11 +119,11 @@ def train(
     from voile.cli.account import current
     from voile.cli.ledgers import open_ledger
 
-    book = open_ledger(ledger, whole, whole=budget, dataset=dataset, data=file)
+    book = open_ledger(ledger, whole, whole=budget, dataset=dataset, data=file, key=key)
     current().pay_from(book, ledger)
     learned, held = _part(rows, public, shares, book, holdout)
     estimator = build_estimator(model, public, shares.training, book)
-    work = Results(place)
+    work = Results(place, signer)
     work.train(estimator, learned, target)
     if shares.quality is not None:
         price = shares.quality
