@@ -10,6 +10,8 @@ import pytest
 from command_line import run_voile, write_patients
 
 from voile import Ledger, Schema, load
+from voile.cli.public_facts import KINDS_GUESSED
+from voile.privacy.vault import KINDS_FROM_TYPES
 
 
 def voile(*arguments, cwd):
@@ -87,7 +89,15 @@ def test_a_regression_and_what_no_schema_says(go):
     assert "bounds of unlisted numbers" in looks
     assert "levels of unlisted categories" in looks
     assert "patient_id" in told["notes"][0]
-    assert "guessed" in told["notes"][1]
+    assert told["receipt"]["notes"] == told["quality"]["receipt"]["notes"] == [KINDS_GUESSED]
+    assert load("patients.voile").receipt_.notes == (KINDS_GUESSED,)
+    assert "guessed" in go("train", "patients.csv", "--target", "dose", "--task", "regression")
+
+
+def test_a_receipt_is_silent_about_kinds_that_a_schema_told(go):
+    told = go(*TRAIN, "--json")
+    assert "notes" not in told["receipt"]
+    assert "notes" not in told["quality"]["receipt"]
 
 
 def test_parquet_and_arrow_are_the_same_table(go):
@@ -102,6 +112,8 @@ def test_parquet_and_arrow_are_the_same_table(go):
         told = go("train", name, *TRAIN[2:], "--no-evaluate", "--json")
         assert told["quality"] is None
         assert told["receipt"]["epsilon"] == pytest.approx(1, abs=1e-6)
+        told = go("train", name, "--target", "ill", "--no-evaluate", "--json")
+        assert told["receipt"]["notes"] == [KINDS_FROM_TYPES]
 
 
 def test_people_with_several_rows_are_protected(go):
@@ -172,6 +184,9 @@ def test_a_black_box_is_explained_and_paid_once(go):
     again = go(*ask, "--ledger", "hospital.db", "--json")
     assert first["values"] == again["values"]
     assert Ledger("hospital.db").spent().epsilon == spent > 0
+    assert KINDS_GUESSED not in first["receipt"]["notes"]
+    ask = tuple(one for one in ask if one not in ("--schema", "patients.yaml"))
+    assert go(*ask, "--json")["receipt"]["notes"][0] == KINDS_GUESSED
 
 
 def test_the_training_of_a_saved_model_is_attacked(go):

@@ -57,7 +57,7 @@ def draw_page(record: Influences) -> str:
     for row in range(min(count, MOST_ROWS)):
         body += _row(record, row)
     title = "Why the black box said so"
-    return compose_page(title, body, record.receipt, cost=record.cost)
+    return compose_page(title, body, record.receipt, cost=record.cost, holds_rows=True)
 
 
 def _asked_text(record: Influences) -> str:

@@ -36,6 +36,7 @@ from voile.models.progress import progress_bar
 from voile.privacy.budget import Budget
 from voile.privacy.ledger import Ledger
 from voile.privacy.ledger.answers import open_answers
+from voile.privacy.origins import uses_of
 from voile.privacy.receipt import Receipt
 from voile.privacy.vault import protect
 from voile.schema import Schema
@@ -194,7 +195,7 @@ class PrivateExplainer:
             random_state=random_state,
             shared_questions=bool(shared_questions),
         )
-        ledger = find_ledger(ledger, budget, faithful=bool(faithful))
+        ledger = find_ledger(ledger, budget, uses_of(X), faithful=bool(faithful))
         self._budget, self._public = budget, public
         self._target = None if schema is None else schema.target
         self._weighting: dict[str, Any] = {"weight": weight, "width": width, "c": c}
@@ -222,7 +223,7 @@ class PrivateExplainer:
     # -- opening ---------------------------------------------------------------------------------
 
     def _open_summary(self) -> None:
-        paid = find_summary(self._purse, self._book, self._budget, self._questions.given)
+        paid = find_summary(self._purse, self._book, self._budget)
         self._summary = paid
         self._questions = questions = replace(self._questions, schema=paid.schema)
         self._drawn = paid.draw(self._settings.random_state, questions.read_public(self._public))
@@ -297,7 +298,7 @@ class PrivateExplainer:
         """What was paid so far and what it guarantees, also for the model's training data."""
         notes = list_notes(self._settings, self._questions.black_box.receipt)
         if self._summary is not None:
-            return replace(self._summary.receipt, notes=notes)
+            return replace(self._summary.receipt, notes=(*self._purse.table.notes, *notes))
         receipt = self._purse.receipt(notes)
         return replace(receipt, epsilon=math.inf) if self._settings.faithful else receipt
 

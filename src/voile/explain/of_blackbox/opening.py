@@ -28,6 +28,7 @@ from voile.privacy.ledger import Ledger
 from voile.privacy.ledger.answers import AnswerBook
 from voile.privacy.mechanisms import gaussian_sum
 from voile.privacy.noise import NoiseSource
+from voile.privacy.origins import Use, own_ledger
 from voile.privacy.queries import Block, RowCount
 from voile.privacy.vault import PrivateTable, keep
 from voile.schema import Category, Schema
@@ -59,10 +60,12 @@ class Opening:
     mu_squared: float
 
 
-def find_ledger(ledger: Ledger | None, budget: Budget, *, faithful: bool) -> Ledger:
+def find_ledger(
+    ledger: Ledger | None, budget: Budget, uses: tuple[Use, ...], *, faithful: bool
+) -> Ledger:
     """The ledger that pays: the one given, or one in memory that holds just this price."""
     if ledger is None:
-        return Ledger(Budget(math.inf, budget.delta) if faithful else budget)
+        return own_ledger(Budget(math.inf, budget.delta) if faithful else budget, *uses)
     if faithful and not ledger.budget.unlimited:
         raise SettingError(
             "faithful=True gives no guarantee, so it cannot share a ledger that promises one: "
