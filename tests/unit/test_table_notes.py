@@ -7,11 +7,14 @@ import pyarrow as pa
 import pytest
 
 from voile import (
+    Budget,
     Category,
     EBMClassifier,
     EBMRegressor,
+    Federation,
     GLVQClassifier,
     GMLVQClassifier,
+    Ledger,
     LocallyLinearClassifier,
     LVQ1Classifier,
     Number,
@@ -23,6 +26,7 @@ from voile import (
     summarize,
 )
 from voile.errors import SettingError
+from voile.privacy.clients.desk import Desk
 from voile.privacy.origins import attach_notes, notes_of
 from voile.privacy.vault import KINDS_FROM_TYPES
 
@@ -121,3 +125,14 @@ def test_with_a_schema_receipts_are_as_they_were():
     open_ended = Schema({"a": Number(), "b": Number()})
     for schema in (COLUMNS, open_ended):
         assert "notes" not in summarize(make_frame(), schema=schema).receipt.to_dict()
+
+
+def test_a_clients_own_receipt_says_it():
+    desk = Desk(protect(make_noted(), TARGET, schema=SCHEMA), Ledger(Budget(2, 1e-5)), name="north")
+    other = Desk(
+        protect(make_frame(), TARGET, schema=SCHEMA), Ledger(Budget(2, 1e-5)), name="south"
+    )
+    federation = Federation.local({"north": desk, "south": other}, SCHEMA)
+    model = EBMClassifier(epsilon=1, rounds=1).fit_federated(federation)
+    assert desk.receipts()[0].notes == (NOTE, *other.receipts()[0].notes)
+    assert NOTE not in model.receipt_.notes  # the server does not know it
