@@ -5,6 +5,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from sklearn.linear_model import LinearRegression
 
 from voile import (
     Budget,
@@ -114,6 +115,13 @@ def test_without_a_schema_a_receipt_says_where_kinds_come_from():
     explainer = PrivateExplainer(lambda X: X["a"].to_numpy(), make_frame())
     assert explainer.receipt_.notes[0] == KINDS_FROM_TYPES
     assert protect(make_noted()).notes == (KINDS_FROM_TYPES, NOTE)
+
+
+def test_so_does_that_of_a_model_that_reads_some_columns():
+    model = LinearRegression().fit(make_frame()[["b"]], np.linspace(0, 1, ROWS))
+    explainer = PrivateExplainer(model, make_frame(), output_range=(0, 1))
+    assert tuple(explainer.schema_) == ("b",)
+    assert explainer.receipt_.notes[0] == KINDS_FROM_TYPES
 
 
 def test_a_file_without_a_schema_says_it_too(tmp_path):
