@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from voile.cli import audit, demo, edit, explain, ledger, predict, report, schema, train
+from voile.cli import audit, demo, edit, explain, ledger, predict, report, schema, train, verify
 from voile.cli.options import AsJson, Delta, SchemaFile
 from voile.cli.public_facts import ModelKind
 from voile.version import __version__
@@ -153,6 +153,9 @@ app.command()(edit.edit)
 app.command()(predict.predict)
 app.command()(report.report)
 app.add_typer(ledger.app)
+app.command()(verify.verify)
+app.command()(verify.sign)
+app.add_typer(verify.keys)
 app.command()(audit.audit)
 app.command()(demo.demo)
 app.add_typer(datasets)

@@ -70,7 +70,7 @@ def edit(
     """Change curves of an additive model, or list what was changed; free of cost.
 
     Without an edit the history is printed. The model as trained is kept inside the file: every
-    edit can be taken back.
+    edit can be taken back, and stays in the history then, with who took it back.
 
     Examples:
         voile edit patients.voile --monotone age --why "risk rises with age" -o edited.voile
@@ -81,6 +81,7 @@ def edit(
     """
     from voile.cli.files import check_writable, print_json
     from voile.cli.predict import load_model
+    from voile.models.ebm.history import tell_edits
 
     place = check_writable(output or model) if output is not None else model
     estimator = load_model(model)
@@ -91,12 +92,11 @@ def edit(
     editor: Editor = estimator.edit(who)
     before = editor.model
     if revert:
-        editor.revert()
+        editor.revert(why=why)
     if undo:
-        editor.undo()
+        editor.undo(why=why)
     if script is not None:
-        for number, one in enumerate(_read_script(script), 1):
-            _apply(editor, one, f"edit {number} of {str(script)!r}")
+        apply_script(editor, script)
     for one in _from_options(
         monotone, smooth, set_, drop, falling, strength, value, between, level, missing
     ):
@@ -108,13 +108,14 @@ def edit(
         _carry_quality(model, place)
     history = editor.history
     if as_json:
-        print_json({"model": str(place), "changed": changed, "edits": [_plain(e) for e in history]})
+        told = {"edits": editor.model.edits, "history": history}
+        lists = {name: [one.to_dict() for one in made] for name, made in told.items()}
+        print_json({"model": str(place), "changed": changed, **lists})
         return
-    for number, made in enumerate(history, 1):
-        told = ", ".join(f"{key} {value}" for key, value in made.settings.items())
+    for number, (made, words) in enumerate(tell_edits(history, editor.model.edits), 1):
         reason = f" ({made.why})" if made.why else ""
-        print(f"{number}. {made.when} {made.who}: {made.what} {made.term} {told}{reason}")
-    if not history:
+        print(f"{number}. {made.when} {made.who}: {made.term or 'all'}: {words}{reason}")
+    if not editor.model.edits:
         print("The model is as it was trained.")
     if editor.model.unused:
         print(
@@ -173,7 +174,14 @@ def _from_options(
     return edits
 
 
-def _read_script(path: Path) -> list[Any]:
+def apply_script(editor: Editor, path: Path) -> None:
+    """Make the edits of a script, in their order."""
+    for number, one in enumerate(read_script(path), 1):
+        _apply(editor, one, f"edit {number} of {str(path)!r}")
+
+
+def read_script(path: Path) -> list[Any]:
+    """The edits that a file of YAML or JSON lists, not yet looked at."""
     from voile.schema.files import Format, read_text
 
     try:
@@ -230,14 +238,3 @@ def _levels(editor: Editor, term: str, given: list[Any]) -> list[Any]:
     known = column.levels or () if isinstance(column, Category) else ()
     by_text = {str(level): level for level in known}
     return [one if one in known else by_text.get(str(one), one) for one in given]
-
-
-def _plain(made: Any) -> dict[str, Any]:
-    return {
-        "what": made.what,
-        "term": made.term,
-        "settings": dict(made.settings),
-        "why": made.why,
-        "who": made.who,
-        "when": made.when,
-    }

@@ -16,12 +16,14 @@ from voile.errors import DataError, ModelError, SettingError
 from voile.explaining import explain_global, explain_local
 from voile.models import training_settings
 from voile.models.family import Family
+from voile.models.json_files import sign_file
 from voile.models.protocols import Federated
 from voile.privacy.budget import Budget
 from voile.privacy.ledger import Ledger
 from voile.privacy.origins import own_ledger
 from voile.privacy.public_rows import encode_public
 from voile.privacy.receipt import Receipt
+from voile.privacy.signing import SigningKey, find_key
 from voile.privacy.vault import PrivateTable, protect
 from voile.rendering import draw_card, write_report
 from voile.schema import Category, Number, Schema
@@ -338,10 +340,12 @@ class PrivateEstimator(Family):
             self, path, title=title, evaluation=evaluation, ledger=ledger, rows=rows
         )
 
-    def save(self, path: str | Path) -> Path:
-        """Write the model as JSON; `voile.load` reads it back."""
+    def save(self, path: str | Path, *, key: SigningKey | str | Path | None = None) -> Path:
+        """Write the model as JSON, signed if there is a ``key``; `voile.load` reads it back."""
         check_is_fitted(self)
-        return self._write(path)
+        signer = None if key is None else find_key(key)
+        place = self._write(path)
+        return place if signer is None else sign_file(place, signer)
 
     def _write(self, path: str | Path) -> Path:
         raise NotImplementedError

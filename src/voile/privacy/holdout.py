@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 
 from voile.errors import DataError, SettingError
 from voile.privacy import noise
-from voile.privacy.encode import encode_values, pick_rows
+from voile.privacy.encode import Identity, encode_values, loosely, pick_rows
 from voile.privacy.origins import note_parts
-from voile.schema import Category, Schema, Unit
+from voile.privacy.tape.listening import keyed
+from voile.schema import Schema, Unit
 
 _NOT_SECRET = (
     "The rows were parted by fixed noise (fixed_noise, for tests only), and whoever knows the seed "
@@ -41,7 +42,8 @@ def hold_out(
         Probability of each row to be held out, in (0, 1).
     unit : str, optional
         Column that tells whose row it is: a person's rows stay together. Whose row it is is told as
-        in a schema with this `Unit`; rows without a readable value belong together.
+        in a schema with this `Unit`, whatever its type (12 and "12" are one person); rows without a
+        readable value stay together, too.
 
     Returns
     -------
@@ -68,7 +70,11 @@ def hold_out(
     rows = pick_rows(X, None, Schema({})).row_count
     if noise.current_source() is noise.NoiseSource.FIXED:
         warnings.warn(_NOT_SECRET, UserWarning, stacklevel=2)
-    held = noise.bernoulli(rows, share) if unit is None else _by_unit(X, unit, share)
+    if unit is None:
+        keyed(lambda: _row_names(X, y, rows))
+        held = noise.bernoulli(rows, share)
+    else:
+        held = _by_unit(X, unit, share)
     parts = []
     for one in (X, y):
         learned, kept = _choose(one, ~held, rows), _choose(one, held, rows)
@@ -87,13 +93,24 @@ def _by_unit(X: Any, unit: str, share: float) -> NDArray[np.bool_]:
             "frame that has it."
         ) from None
     assert private_values is not None
-    private_units = encode_values(private_values, Category()).tolist()
-    places: dict[object, int] = {}
-    for one in private_units:
-        places.setdefault(one, len(places))
+    private_ids = encode_values(private_values, Identity()).tolist()
+    # Loosely: ids that may be one person's are never parted; who shares a coin loses nothing by it.
+    places: dict[str | None, int] = {}
+    place_of: dict[str | None, int] = {}
+    for one in private_ids:
+        if one not in place_of:
+            alike = None if one is None else loosely(one)
+            place_of[one] = places.setdefault(alike, len(places))
+    keyed(lambda: list(places))
     coins = noise.bernoulli(len(places), share)
-    chosen: NDArray[np.bool_] = coins[[places[one] for one in private_units]]
+    chosen: NDArray[np.bool_] = coins[[place_of[one] for one in private_ids]]
     return chosen
+
+
+def _row_names(X: Any, y: Any, rows: int) -> list[str]:
+    """Each row in words, for an audit that replays the same split on another table."""
+    single = [_choose(one, np.arange(rows) == i, rows) for i in range(rows) for one in (X, y)]
+    return [repr(pair) for pair in zip(single[::2], single[1::2], strict=True)]
 
 
 def _choose(values: Any, chosen: NDArray[np.bool_], rows: int) -> Any:

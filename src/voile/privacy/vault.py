@@ -20,6 +20,7 @@ from voile.privacy.sources import Block, RowSource
 from voile.privacy.sources.parquet import ParquetSource
 from voile.privacy.sources.table import TableSource
 from voile.privacy.sources.weights import RowWeights
+from voile.privacy.tape.listening import current
 from voile.schema import Category, Number, Schema
 
 
@@ -159,6 +160,9 @@ def _closed(remedy: str) -> VaultError:
 def open_rows(table: PrivateTable, ticket: Ticket) -> RowSource:
     """Open the vault for one look that was paid for; for mechanisms alone."""
     ticket.tear(table.token)
+    tape = current()
+    if tape is not None:
+        tape.open(_ROWS[table], ticket)
     return _ROWS[table].look(ticket)
 
 

@@ -23,6 +23,7 @@ from voile.explain.of_blackbox.native_columns import (
     explain_misfit,
     list_column,
     pandas_column,
+    public_kind,
 )
 from voile.models.estimator import check_two_dimensions
 from voile.schema import Schema
@@ -99,7 +100,7 @@ class TableForm:
 
                 return pd.DataFrame(each, index=range(rows))
             case Container.FRAME:
-                return self._build_frame(each)
+                return self._build_frame(each, schema)
             case Container.ARRAY:
                 return np.column_stack(list(each.values()))
             case Container.RECORDS:
@@ -111,19 +112,20 @@ class TableForm:
                 return each
 
     def _rebuild_column(self, one: GivenColumn, encoded: NDArray[Any], column: Column) -> Any:
+        kind = public_kind(one.kind, column)
         try:
             if self.container is Container.PANDAS:
-                return pandas_column(encoded, column, one.kind)
+                return pandas_column(encoded, column, kind)
             if self.container is Container.FRAME:
-                return arrow_column(encoded, column, one.kind)
-            if one.kind is None:
+                return arrow_column(encoded, column, kind)
+            if kind is None:
                 return list_column(encoded, column)
-            return array_column(encoded, column, one.kind)
+            return array_column(encoded, column, kind)
         except (ValueError, TypeError, OverflowError, NotImplementedError) as error:
             # Arrow's errors are among these; all are about public levels and bounds.
             raise explain_misfit(one.name, column, one.kind) from error
 
-    def _build_frame(self, each: Mapping[Any, Any]) -> object:
+    def _build_frame(self, each: Mapping[Any, Any], schema: Schema) -> object:
         import pyarrow as pa
 
         table = pa.table(each)
@@ -131,9 +133,13 @@ class TableForm:
             return table
         frame = nw.from_arrow(table, backend=self.backend)
         # Arrow lacks some types, for example those with declared levels.
+        kinds = [
+            public_kind(kind, schema[one.name])
+            for one, kind in zip(self.columns, self.frame_types, strict=True)
+        ]
         casts = [
             nw.col(name).cast(kind)
-            for name, kind in zip(each, self.frame_types, strict=True)
+            for name, kind in zip(each, kinds, strict=True)
             if frame.schema[name] != kind
         ]
         return (frame.with_columns(*casts) if casts else frame).to_native()

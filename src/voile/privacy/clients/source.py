@@ -18,7 +18,7 @@ from voile.privacy.budget import Relation
 from voile.privacy.clients.masks import Roster
 from voile.privacy.clients.questions import LookAt, SumOver, Tallied, Tally, Work
 from voile.privacy.clients.session import Session, read_answer
-from voile.privacy.clients.terms import Trust
+from voile.privacy.clients.terms import Terms, Trust
 from voile.privacy.events import Gaussian, Plan, PoissonGaussian
 from voile.privacy.grant import Ticket
 from voile.privacy.ledger import Entry, Ledger
@@ -58,6 +58,11 @@ class ClientsSource(RowSource):
         self._answered = len(session.terms.clients)
 
     # -- what it is ---------------------------------------------------------------------------
+
+    @property
+    def terms(self) -> Terms:
+        """What all sides have agreed on."""
+        return self._session.terms
 
     @property
     def summed_only(self) -> bool:

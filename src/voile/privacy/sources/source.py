@@ -21,6 +21,7 @@ from voile.errors import SchemaError, SettingError, VaultError
 from voile.privacy import noise
 from voile.privacy.query_kernels import check_bound
 from voile.privacy.sources.block import Block, Column
+from voile.privacy.tape.listening import summed
 from voile.schema import Schema
 from voile.schema.columns import Level
 
@@ -62,6 +63,7 @@ class RowSource(ABC):
         """
         self._check(query.columns)
         check_bound(query.bound)
+        summed(query, grid)
 
         def draw(block: Block) -> NDArray[np.bool_] | None:
             return noise.bernoulli(block.rows, rate) if rate < 1.0 else None
