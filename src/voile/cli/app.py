@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -20,8 +21,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["--help", "-h"]},
     epilog="Exit codes: 0 done, 1 a claim was refuted, 2 wrong use, 3 over the budget, 4 ledger, "
-    "5 model file, 6 missing extra, 7 file, 8 nothing to learn was found, 70 a fault of voile, "
-    "130 interrupted.",
+    "5 model file, 6 missing extra, 7 file, 8 nothing to learn was found, 9 failed after a "
+    "payment, 70 a fault of voile, 130 interrupted.",
 )
 datasets = typer.Typer(
     name="datasets", help="Public data sets with ready schemas.", no_args_is_help=True
@@ -166,4 +167,6 @@ def main() -> None:
     """Entry point: every failure is one line and a documented exit code, never a traceback."""
     from voile.cli.exit_codes import run
 
+    # Arrow's own allocator reserves a gigabyte of addresses for the first byte.
+    os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     raise SystemExit(run(lambda: app(standalone_mode=False)))

@@ -83,7 +83,7 @@ def edit(
     from voile.cli.predict import load_model
     from voile.models.ebm.history import tell_edits
 
-    place = check_writable(output or model) if output is not None else model
+    place = check_writable(model if output is None else output)
     estimator = load_model(model)
     if not hasattr(estimator, "edit"):
         raise ModelError(
@@ -102,10 +102,7 @@ def edit(
     ):
         _apply(editor, {**one, "why": why}, f"--{one['do']}")
     changed = editor.model is not before
-    if changed:
-        check_writable(place)
-        estimator.with_model(editor).save(place)
-        _carry_quality(model, place)
+    kept = _save(estimator.with_model(editor), model, place) if changed else ()
     history = editor.history
     if as_json:
         told = {"edits": editor.model.edits, "history": history}
@@ -122,18 +119,34 @@ def edit(
             f"Not used: {', '.join(editor.model.unused)}. Columns that go along with them may "
             "still tell what they said."
         )
+    for earlier in kept:
+        print(f"An earlier file is kept as {earlier}.")
     if changed:
         print(f"Model: {place}")
 
 
-def _carry_quality(model: Path, place: Path) -> None:
-    """The estimate of quality goes with the model; a report says that it is older than the edit."""
-    from voile.cli.files import write_text
-    from voile.cli.train import quality_file
+def _save(edited: Any, model: Path, place: Path) -> tuple[Path, ...]:
+    """Save an edited model, and its quality: a report says that it is older than the edit.
 
-    known = quality_file(model)
-    if place != model and known.exists():
-        write_text(quality_file(place), known.read_text(encoding="utf-8"))
+    What another model had in that place is kept, under the names that are returned: it may have
+    cost a budget. The model itself is kept inside the file.
+    """
+    from voile.cli.rescue import save_model
+    from voile.cli.results import quality_file
+    from voile.files import keeping_earlier, write_text
+
+    known, beside = quality_file(model), quality_file(place)
+    if place.exists() and place.samefile(model):
+        save_model(edited, place)
+        return ()
+    text = known.read_text(encoding="utf-8") if known.exists() else None
+    with keeping_earlier(place, beside) as kept:
+        save_model(edited, place)
+    if text is not None:
+        write_text(beside, text)
+    elif beside.exists():
+        beside.unlink()  # it tells of another model
+    return kept
 
 
 def _from_options(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from voile.cli.ledgers import open_existing
-from voile.cli.options import AsJson
+from voile.cli.options import AsJson, KeyFile
 from voile.errors import LedgerMismatch
 
 if TYPE_CHECKING:
@@ -37,10 +37,7 @@ def create(
         str | None,
         typer.Option(help="Whom every job must protect: the column of a unit, or row."),
     ] = None,
-    key: Annotated[
-        Path | None,
-        typer.Option(help="Private key that signs every entry; by default what VOILE_KEY names."),
-    ] = None,
+    key: KeyFile = None,
     as_json: AsJson = False,
 ) -> None:
     """Make the ledger of a data set; its budget can never be enlarged.
@@ -191,7 +188,8 @@ def export(
 
     Example: voile ledger export hospital.db -o hospital-ledger.json
     """
-    from voile.cli.files import check_writable, write_text
+    from voile.cli.files import check_writable
+    from voile.files import write_text
 
     if output is not None:
         check_writable(output)

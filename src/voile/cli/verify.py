@@ -7,18 +7,13 @@ from typing import Annotated
 
 import typer
 
-from voile.cli.options import AsJson
+from voile.cli.options import AsJson, KeyFile
 
 keys = typer.Typer(
     name="key",
     help="Keys that vouch for ledgers, receipts and models.",
     no_args_is_help=True,
 )
-
-KeyFile = Annotated[
-    Path | None,
-    typer.Option("--key", help="Private key file; by default the one that VOILE_KEY names."),
-]
 
 
 @keys.command("create")

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
 from voile.errors import ModelError, ReceiptError
+from voile.files import replace_file as put_in_place
 from voile.models.fields import MODEL
 from voile.privacy.signing import SIGNATURE, SigningKey, check_record
 from voile.strict import show
@@ -30,29 +29,21 @@ def write_json(data: dict[str, Any], path: str | Path) -> Path:
 
 
 def replace_file(path: str | Path, fill: Callable[[Path], object]) -> Path:
-    """Fill a new file beside the old one, then put it in its place: nobody sees half a file.
+    """`voile.files.replace_file`, with an error of models.
 
-    Parameters
-    ----------
-    path : str or Path
-        The file to make or to replace.
-    fill : callable
-        Given the path of the new file, writes it.
+    Raises
+    ------
+    ModelError
+        If the file cannot be written.
     """
-    path = Path(path)
     try:
-        # A folder rather than a file, so that the new file gets the user's usual permissions.
-        with tempfile.TemporaryDirectory(prefix=".voile-", dir=path.parent) as folder:
-            place = Path(folder, path.name)
-            fill(place)
-            with place.open("rb+") as stream:
-                os.fsync(stream.fileno())
-            place.replace(path)
-    except (OSError, ValueError) as error:  # ValueError: no file can have such a name
+        return put_in_place(path, fill)
+    except ValueError as error:
+        raise ModelError(f"No file can be called {show(str(path))}: rename it.") from error
+    except OSError as error:
         raise ModelError(
-            f"The file {str(path)!r} cannot be written ({error}): check the folder."
+            f"The file {str(path)!r} cannot be written ({error.strerror}): check the folder."
         ) from error
-    return path
 
 
 def sign_file(path: str | Path, key: SigningKey) -> Path:

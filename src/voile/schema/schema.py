@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from voile.errors import SchemaError
+from voile.files import replace_file
 from voile.schema.columns import Category, Column, Number
 from voile.schema.files import (
     Format,
@@ -272,10 +273,9 @@ class Schema(Mapping[str, Column]):
 
     def save(self, path: str | Path) -> None:
         """Write the schema to a .json, .yaml or .yml file."""
-        path = Path(path)
-        text = write_text(self.to_dict(), format_of(path))
+        text = write_text(self.to_dict(), format_of(Path(path)))
         try:
-            path.write_text(text, encoding="utf-8")
+            replace_file(path, lambda place: place.write_bytes(text.encode()))
         except ValueError as error:
             raise SchemaError(f"No file can be called {str(path)!r}: rename it.") from error
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, NoReturn, Self
 
@@ -117,7 +118,10 @@ class Admission:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self.close()
+        # What cannot be given back stays paid, which is safe; the job's result, or its own error,
+        # must not be lost for it.
+        with suppress(LedgerError):
+            self.close()
 
     def __reduce__(self) -> NoReturn:
         raise LedgerError("An admission belongs to the process that asked for it.")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import Any, Self, TypeVar
 
 from voile.errors import BudgetExceeded, LedgerError, LedgerMismatch, SettingError
 from voile.privacy.budget import Budget, Relation
@@ -16,6 +16,7 @@ from voile.privacy.ledger.admission import Admission
 from voile.privacy.ledger.digest import beginning_of, beginning_of_refusals
 from voile.privacy.ledger.entry import (
     ROW,
+    Decide,
     Entry,
     EntryKind,
     new_entry,
@@ -27,9 +28,6 @@ from voile.privacy.ledger.person import Person, check_text, person_of
 from voile.privacy.ledger.reading import LedgerReading
 from voile.privacy.ledger.refusing import why_other_unit, why_refused
 from voile.privacy.signing import SigningKey, find_key
-
-if TYPE_CHECKING:
-    pass
 
 _ROUNDING = 1 + 1e-12
 
@@ -139,6 +137,7 @@ class Ledger(LedgerReading):
                 "The ledger was made with another key, or without one: leave the key out to read "
                 "it, or give the one it was made with."
             )
+        self._has_paid, self._unsure = False, set[str]()
 
     def _check(self, name: str, given: object, stored: object) -> None:
         if given is not None and given != stored:
@@ -146,6 +145,14 @@ class Ledger(LedgerReading):
                 f"The ledger was made with {name} {stored}, not {given}: leave {name} out to use "
                 "the ledger as it is. A budget is never enlarged."
             )
+
+    @property
+    def has_paid(self) -> bool:
+        """Whether anything was paid through this very object, or may have been.
+
+        May have been: the store failed while an entry was written, and does not tell since.
+        """
+        return self._has_paid or bool(self._unsure)
 
     def spend(self, plan: Plan, what: str, *, unit: str = ROW) -> Entry:
         """Pay for a whole plan before its first look at the rows.
@@ -176,7 +183,7 @@ class Ledger(LedgerReading):
         price = self._filter.price(plan.events)
         fits_alone = self._fits_alone(plan, price)
         with self._recorded(plan, what):
-            return self._book.append(
+            return self._append(
                 lambda last: self._decide(
                     last, what, EntryKind.SPEND, plan, price, fits_alone, unit
                 )
@@ -208,12 +215,32 @@ class Ledger(LedgerReading):
         exact = compose_adaptively(upper_bound.events)
         fits_alone = exact and self._fits_alone(upper_bound, price)
         with self._recorded(upper_bound, what):
-            entry = self._book.append(
+            entry = self._append(
                 lambda last: self._decide(
                     last, what, EntryKind.ADMIT, upper_bound, price, fits_alone, unit
                 )
             )
         return Admission(self, entry)
+
+    def _append(self, decide: Decide) -> Entry:
+        def note(last: Entry | None) -> Entry:
+            entry = decide(last)
+            self._unsure.add(entry.id)  # from here on a failure or an interrupt may leave an entry
+            tried.append(entry.id)
+            return entry
+
+        tried: list[str] = []
+        try:
+            entry = self._book.append(note)
+        except LedgerError:
+            # A commit that failed may have been one, or not: what was stored says it.
+            with suppress(LedgerError):
+                if tried and all(one.id not in tried for one in self._book.entries()):
+                    self._unsure.difference_update(tried)
+            raise
+        self._has_paid = True
+        self._unsure.difference_update(tried)
+        return entry
 
     def _fits_alone(self, plan: Plan, price: Amount) -> bool:
         # Only the first entry may use this; the exact accounting is costly, so ask when it decides.
