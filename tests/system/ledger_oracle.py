@@ -206,9 +206,7 @@ def _composed(
         for look, count in sorted(moderate.items(), key=repr)
     ]
     if gaussian > 0:
-        parts.append(
-            _distribution(Gaussian(noise_multiplier=gaussian**-0.5), relation, interval)
-        )
+        parts.append(_distribution(Gaussian(noise_multiplier=gaussian**-0.5), relation, interval))
     whole = parts[0]
     for part in parts[1:]:
         whole = whole.compose(part)
@@ -230,9 +228,7 @@ def _spread(look: Event) -> float:
 
 
 @lru_cache(maxsize=256)
-def _distribution(
-    look: Event, relation: str, interval: float
-) -> pld.PrivacyLossDistribution:
+def _distribution(look: Event, relation: str, interval: float) -> pld.PrivacyLossDistribution:
     grid = {
         "pessimistic_estimate": False,
         "value_discretization_interval": interval,
