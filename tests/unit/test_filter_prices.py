@@ -117,6 +117,6 @@ def test_what_protects_nothing_is_refused_in_our_words(kind, events):
 def test_the_ledger_never_says_that_less_was_spent(kind, budget, event):
     ledger = Ledger(budget, filter=kind)
     ledger.spend(Plan.of(look=event), "job")
-    # By exact accounting, up to its discretisation.
     exact = compose([event], coarse=True).epsilon(budget.delta)
-    assert ledger.spent().epsilon >= exact * 0.99
+    discretised = isinstance(event, PoissonGaussian)
+    assert ledger.spent().epsilon >= exact * (0.99 if discretised else 1 - 1e-9)
