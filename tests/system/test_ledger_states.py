@@ -35,7 +35,7 @@ from voile.privacy.ledger import Entry
 
 BUDGET = Budget(1, 1e-6)
 FEW = settings(max_examples=25, stateful_step_count=12)
-MANY = settings(max_examples=400, stateful_step_count=25, suppress_health_check=list(HealthCheck))
+MANY = settings(max_examples=200, stateful_step_count=25, suppress_health_check=list(HealthCheck))
 
 
 # --- what the helper does
@@ -165,7 +165,7 @@ def test_postgresql_keeps_the_budget():
             def url(self) -> str:
                 return self.place
 
-        few = settings(MANY, max_examples=60)
+        few = settings(MANY, max_examples=30)
         run_state_machine_as_test(InDatabase, settings=few)
         result = run_helper(__file__, "race", server.url, "gdp", 4, 40)
         check_all(Ledger(server.url, dataset="race"), result["said"])
