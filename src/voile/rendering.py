@@ -36,9 +36,7 @@ _REPORTED_BY, _CARDS = "voile.report.model_report", "voile.report.cards"
 
 def write_page(record: Any, path: str | Path) -> Path:
     """Write the self-contained HTML page of a record, and return its path."""
-    written = Path(path)
-    written.write_text(_draw_page(record), encoding="utf-8")
-    return written
+    return _write(_draw_page(record), path)
 
 
 def write_report(estimator: Any, path: str | Path, **parts: Any) -> Path:
@@ -51,10 +49,17 @@ def write_report(estimator: Any, path: str | Path, **parts: Any) -> Path:
     **parts
         As `voile.report.model_report.draw_report` takes them.
     """
+    return _write(import_module(_REPORTED_BY).draw_report(estimator, **parts), path)
+
+
+def _write(page: str, path: str | Path) -> Path:
     written = Path(path)
-    written.write_text(
-        import_module(_REPORTED_BY).draw_report(estimator, **parts), encoding="utf-8"
-    )
+    # A title may hold lone surrogates: they are shown as what they are.
+    data = page.encode("utf-8", "backslashreplace")
+    try:
+        written.write_bytes(data)
+    except ValueError as error:
+        raise SettingError(f"No file can be called {str(path)!r}: give another name.") from error
     return written
 
 

@@ -11,7 +11,6 @@ from typing import Any, TypeVar
 
 from voile.errors import ModelError
 from voile.models.fields import MODEL
-from voile.strict import show
 
 T = TypeVar("T")
 
@@ -66,4 +65,4 @@ def read_json(path: str | Path, build: Callable[[Any], T]) -> T:
     try:
         return build(MODEL.parse(text))
     except ModelError as error:
-        raise ModelError(f"The model file {show(str(path))} cannot be used. {error}") from error
+        raise ModelError(f"The model file {str(path)!r} cannot be used. {error}") from error
