@@ -16,6 +16,7 @@ The format::
 
 Bins are in the order of `Term`. Floats come back to the bit. JSON has no infinity, so an error that
 is infinite (nothing is known) is ``null``. ``original`` is there only if people edited the model,
+``history`` only if they took edits back (it has the form of ``edits``, which are those in force),
 and ``settings`` only if those of the training are known (`voile.models.training_settings`).
 Whatever the reader does not know, it refuses: a model decides about people, so a damaged file must
 not be guessed at.
