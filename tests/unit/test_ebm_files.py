@@ -4,6 +4,7 @@ import copy
 import dataclasses
 import json
 import math
+import os
 import stat
 
 import numpy as np
@@ -14,7 +15,6 @@ from hypothesis import strategies as st
 
 from voile import Category, Number, VoileError
 from voile.errors import ModelError
-from voile.models import json_files
 from voile.models.ebm.edit import Editor
 from voile.models.ebm.files import from_dict, to_dict, write
 from voile.models.ebm.history import Edit
@@ -99,7 +99,7 @@ def test_writing_is_whole_or_not_at_all(tmp_path, monkeypatch):
     def fail(fileno):
         raise OSError("disk full")
 
-    monkeypatch.setattr(json_files.os, "fsync", fail)
+    monkeypatch.setattr(os, "fsync", fail)
     with pytest.raises(ModelError, match="cannot be written"):
         write(make_model(seed=5), path)
     assert path.read_bytes() == before
