@@ -253,6 +253,8 @@ def _freeze(
         if counts.sum() > 0:
             mean = counts @ scores / counts.sum()
             scores, intercept = scores - mean, intercept + mean
+        if not column.missing:
+            scores = np.vstack([scores[:-1], np.zeros_like(scores[-1:])])  # nobody is there
         terms.append(
             Term(
                 name,
