@@ -45,7 +45,10 @@ class NumberSummary:
 
 @dataclass(frozen=True)
 class CategorySummary:
-    """Frequencies of one category; the last levels are "(other)" and, if some can be, "(missing)"."""
+    """Frequencies of one category; the last levels are "(other)" and, if there can be, "(missing)".
+
+    Nothing is missing where the schema says so.
+    """
 
     name: str
     levels: tuple[str, ...]

@@ -1,8 +1,8 @@
 """Fine cells of columns: what a summary counts, and what synthetic rows are drawn from.
 
-Cells are made of what the schema says alone: bounds, levels, whole numbers. Both bounds of a number are cells of
-their own, because many rows often lie there (zeros; whatever was clamped). The last cell of every
-column is for missing values.
+Cells are made of what the schema says alone: bounds, levels, whole numbers. Both bounds of a number
+are cells of their own, because many rows often lie there (zeros; whatever was clamped). The last
+cell of every column is for missing values.
 """
 
 from __future__ import annotations
