@@ -19,9 +19,10 @@ from voile.privacy.budget import Relation
 from voile.privacy.clients.terms import Terms
 from voile.privacy.discovery import levels, missing, tree
 from voile.privacy.events import Gaussian, Plan, Step
+from voile.privacy.filter import Filter
 from voile.privacy.grant import Grant, Ticket
 from voile.privacy.ledger import Ledger
-from voile.privacy.mechanisms import selection, sums
+from voile.privacy.mechanisms import aggregate, selection, sums
 from voile.privacy.mechanisms.slopes import PrivateSlopes
 from voile.privacy.queries import CellQuery, NumberCounts, RowCount, Together
 from voile.privacy.sources.source import RowSource
@@ -186,6 +187,26 @@ def repeated_key():
 
     with patch.object(noise._Stream, "_rekey", constant):
         yield
+
+
+def remembered_coins():
+    """Coins of one number and rate are flipped once, and heard every time."""
+    known = {}
+    flip = noise._flip
+
+    def same(count, rate, stream):
+        return known.setdefault((count, rate), flip(count, rate, stream)).copy()
+
+    return patch.object(noise, "_flip", same)
+
+
+def _in_turn(size, groups):
+    return np.arange(size) % groups
+
+
+def _first_rows(draw, size, rate):
+    """The same places are held out, whatever rows are there."""
+    return np.random.default_rng(3).random(size) < rate
 
 
 def _truncated(draw, size, scale):
@@ -372,6 +393,23 @@ BUGS = (
         "permute and flip", "sensitivity"),
     bug("the best chosen without chance", instead(selection, "_rejection", _best),
         "exponential mechanism", "noise"),
+    bug("the same sample in every step", remembered_coins, "sampled Gaussian sums", "sampling"),
+    bug("rows dealt in turn", instead(noise, "deal", _in_turn), "LVQ1 by groups", "sensitivity",
+        "sampling"),
+    bug("rows shuffled by a seed, then split", around(noise, "bernoulli", _first_rows),
+        "rows held out", "sensitivity"),
+    bug("a centre of attention with too little noise",
+        instead(aggregate, "noise_scale", lambda *a: 16.0), "centre of attention", "sensitivity"),
+    bug("a mean of groups for half a ball",
+        around(aggregate, "clipped_total", lambda f, s, bound, grid: f(s, 1e3, grid)),
+        "mean of groups", "sensitivity"),
+    # totals and units
+    bug("a ledger that adds up a quarter",
+        around_method(Filter, "price", lambda f, *a: replace(f(*a), loss=f(*a).loss / 4)), "EBM",
+        "composition"),
+    bug("a receipt for a person, of rows",
+        around(ebm_fit, "write_receipt", lambda f, *a: replace(f(*a), unit="person")), "EBM",
+        "receipt"),
     # clients
     bug("clients who add a quarter of their share",
         around_method(Terms, "share", lambda f, self, scale: f(self, scale) / 4.0),

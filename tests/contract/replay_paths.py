@@ -195,7 +195,7 @@ def selected(mechanism):
 
 
 def _learn(arrays):
-    return [arrays["n"].mean(), np.abs(arrays["n"]).max()]
+    return [9 * arrays["n"].mean(), np.abs(arrays["n"]).max()]
 
 
 def grouped(event, release):
@@ -210,13 +210,20 @@ def mean_of_groups(table, ticket):
     return aggregate_mean(table, ["n"], _learn, groups=5, size=2, bound=1.5, ticket=ticket)
 
 
-_ATTENTION = Approximate(epsilon=5.0, delta=1e-4)
+_ATTENTION = Approximate(epsilon=5.0, delta=1e-3)
 
 
 def attended(table, ticket):
-    groups = attention_groups(2, _ATTENTION.epsilon, _ATTENTION.delta) + 2
+    groups = attention_groups(1, _ATTENTION.epsilon, _ATTENTION.delta) + 2
     return center_of_attention(
-        table, ["n"], _learn, groups=groups, size=2, lower=-3.0, upper=3.0, ticket=ticket
+        table,
+        ["n"],
+        lambda arrays: [arrays["n"].mean()],
+        groups=groups,
+        size=1,
+        lower=-3.0,
+        upper=3.0,
+        ticket=ticket,
     )
 
 
@@ -456,7 +463,7 @@ def make_paths():
         ),
         Path(
             "sampled Gaussian sums",
-            sums(lambda n: PoissonGaussian(n, 3.0, 0.3), gaussian_sum),
+            sums(lambda n: PoissonGaussian(n, 3.0, 0.3), gaussian_sum, times=4),
             (_SUMS,),
             fast=3,
             budget=Budget(4.0, 1e-5),
@@ -504,7 +511,7 @@ def make_paths():
             "centre of attention",
             grouped(_ATTENTION, attended),
             ("center_of_attention", "attention_groups"),
-            budget=Budget(8.0, 1e-3),
+            budget=Budget(8.0, 1e-2),
             filter="renyi",
             fast=3,
         ),

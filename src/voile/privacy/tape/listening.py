@@ -69,6 +69,13 @@ def summed(query: Query, grid: float) -> None:
         tape.sum(query, grid)
 
 
+def grouped(groups: int) -> None:
+    """Say that rows are dealt into so many groups."""
+    tape = current()
+    if tape is not None:
+        tape.group(groups)
+
+
 def keyed(names: Callable[[], Sequence[object]]) -> None:
     """Say to what values (or rows) the next draws belong, where their number is private, too."""
     tape = current()
