@@ -11,28 +11,41 @@ if TYPE_CHECKING:
     from voile.audit.many_canaries import one_run
     from voile.audit.membership import membership_report
     from voile.audit.paired import judge, lower_bound
+    from voile.audit.replaying.record import Replay
+    from voile.audit.replaying.replay import replay, replay_mechanism
     from voile.audit.trials.catalogue import find_trials, self_audit
+    from voile.audit.verify import Verification, verify
 
 _HOMES = {
     "AuditReport": "voile.audit.finding",
+    "Verification": "voile.audit.verify",
+    "verify": "voile.audit.verify",
     "Finding": "voile.audit.finding",
+    "Replay": "voile.audit.replaying.record",
     "find_trials": "voile.audit.trials.catalogue",
     "judge": "voile.audit.paired",
     "lower_bound": "voile.audit.paired",
     "membership_report": "voile.audit.membership",
     "one_run": "voile.audit.many_canaries",
+    "replay": "voile.audit.replaying.replay",
+    "replay_mechanism": "voile.audit.replaying.replay",
     "self_audit": "voile.audit.trials.catalogue",
 }
 
 __all__ = [
     "AuditReport",
     "Finding",
+    "Replay",
+    "Verification",
     "find_trials",
     "judge",
     "lower_bound",
     "membership_report",
     "one_run",
+    "replay",
+    "replay_mechanism",
     "self_audit",
+    "verify",
 ]
 
 

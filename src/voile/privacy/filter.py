@@ -72,8 +72,13 @@ class Amount:
         }
 
     def within(self, limit: Amount) -> bool:
-        """Whether neither part exceeds the limit."""
-        return self.loss <= limit.loss and self.chance <= limit.chance
+        """Whether neither part exceeds the limit; what is infinite is within nothing."""
+        return self.finite and self.loss <= limit.loss and self.chance <= limit.chance
+
+    @property
+    def finite(self) -> bool:
+        """Whether both parts are numbers >= 0."""
+        return 0 <= self.loss < math.inf and 0 <= self.chance < math.inf
 
 
 SLACK = 0.1
@@ -155,6 +160,8 @@ class Filter:
 
         So that a limit divided into equal pieces can be spent to the last of them.
         """
+        if not total.finite:
+            return False
         grace = 1.0 if self.kind is FilterKind.PURE else 1 + _ROUNDING / 10
         return total.loss <= self.limit.loss * grace and total.chance <= self.limit.chance
 
@@ -203,6 +210,17 @@ class Filter:
                 one = self.price((replace(event, count=1),))
                 total = total + Amount(one.loss * event.count, one.chance * event.count)
         return total
+
+    def part_alone(self, events: Sequence[Event], whole: Sequence[Event]) -> Amount:
+        """What looks out of an entry that used the whole budget alone cost, as a part of the limit.
+
+        Such an entry has no price of the filter's kind (a Gaussian look costs infinitely much under
+        ``pure``): its exact accounting goes by mu^2 and the chance, and so do its parts.
+        """
+        used, most = _gaussian_amount(events), _gaussian_amount(whole)
+        loss = used.loss / most.loss if most.loss else math.inf
+        chance = used.chance and (used.chance / most.chance if most.chance else math.inf)
+        return Amount(self.limit.loss * loss, self.limit.chance * chance)
 
     def fits_alone(self, events: Sequence[Event]) -> bool:
         """Whether the entry, as the only one for ever, is within the budget and worth all of it.
@@ -257,6 +275,13 @@ class Filter:
                 case _:
                     raise SettingError(f"no Renyi price is known for {event.kind!r}")
         return total + float(accountant.rdp[0])
+
+
+def _gaussian_amount(events: Sequence[Event]) -> Amount:
+    """Total of mu^2, and the chance, of looks that `compose_adaptively`; infinite for others."""
+    if not compose_adaptively(events):
+        return Amount(math.inf, math.inf)
+    return Amount(compose(events).mu ** 2, chance_of(events))
 
 
 @lru_cache(maxsize=1024)

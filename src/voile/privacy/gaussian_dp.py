@@ -18,6 +18,7 @@ from scipy.special import expit, log_ndtr, ndtri
 from voile.errors import SettingError
 
 _LARGEST_MU = 1e4
+"""Beyond it nothing is protected (epsilon above 5e7), and the formulas run out of numbers."""
 
 
 def delta_of(mu: float, epsilon: ArrayLike) -> NDArray[np.float64]:
@@ -48,7 +49,7 @@ def epsilon_of(mu: float, delta: float) -> float:
     """Smallest epsilon with delta(epsilon) <= delta for a mu-GDP mechanism."""
     if mu <= 0:
         return 0.0
-    if delta <= 0:
+    if delta <= 0 or mu > _LARGEST_MU:
         return math.inf
     if float(delta_of(mu, 0.0)) <= delta:
         return 0.0
@@ -68,6 +69,8 @@ def mu_of(epsilon: float, delta: float) -> float:
         return math.inf
     if delta <= 0:
         return 0.0
+    if epsilon > _LARGEST_MU**2:
+        return _LARGEST_MU
 
     def excess(log_mu: float) -> float:
         value = float(delta_of(math.exp(log_mu), epsilon))

@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 from voile.errors import DataError, SettingError
 from voile.privacy import noise
 from voile.privacy.encode import Identity, encode_values, loosely, pick_rows
+from voile.privacy.origins import note_parts
+from voile.privacy.tape.listening import keyed
 from voile.schema import Schema, Unit
 
 _NOT_SECRET = (
@@ -68,10 +70,16 @@ def hold_out(
     rows = pick_rows(X, None, Schema({})).row_count
     if noise.current_source() is noise.NoiseSource.FIXED:
         warnings.warn(_NOT_SECRET, UserWarning, stacklevel=2)
-    held = noise.bernoulli(rows, share) if unit is None else _by_unit(X, unit, share)
+    if unit is None:
+        keyed(lambda: _row_names(X, y, rows))
+        held = noise.bernoulli(rows, share)
+    else:
+        held = _by_unit(X, unit, share)
     parts = []
     for one in (X, y):
-        parts += [_choose(one, ~held, rows), _choose(one, held, rows)]
+        learned, kept = _choose(one, ~held, rows), _choose(one, held, rows)
+        note_parts(one, (learned, kept))
+        parts += [learned, kept]
     return parts[0], parts[1], parts[2], parts[3]
 
 
@@ -93,9 +101,16 @@ def _by_unit(X: Any, unit: str, share: float) -> NDArray[np.bool_]:
         if one not in place_of:
             alike = None if one is None else loosely(one)
             place_of[one] = places.setdefault(alike, len(places))
+    keyed(lambda: list(places))
     coins = noise.bernoulli(len(places), share)
     chosen: NDArray[np.bool_] = coins[[place_of[one] for one in private_ids]]
     return chosen
+
+
+def _row_names(X: Any, y: Any, rows: int) -> list[str]:
+    """Each row in words, for an audit that replays the same split on another table."""
+    single = [_choose(one, np.arange(rows) == i, rows) for i in range(rows) for one in (X, y)]
+    return [repr(pair) for pair in zip(single[::2], single[1::2], strict=True)]
 
 
 def _choose(values: Any, chosen: NDArray[np.bool_], rows: int) -> Any:

@@ -1,15 +1,14 @@
 """All the noise there is: secure draws on an integer grid, exact, from operating-system entropy.
 
 Why own code: numpy's generators are predictable and their doubles leak through the grid of
-floating-point numbers (Mironov, CCS 2012); exact samplers in the literature and in libraries
-(Canonne, Kamath and Steinke, NeurIPS 2020) cost tens of microseconds a draw, too slow for
-training. Here a compiled kernel decides what 64 random bits make certain, and the rare rest is
-decided exactly with Python integers and more random bits. The draws therefore follow their
-distribution without any approximation, given uniform bits: docs/proofs/noise.md.
+floating-point numbers (Mironov, CCS 2012); exact samplers (Canonne, Kamath and Steinke, NeurIPS
+2020) cost tens of microseconds a draw, too slow for training. Here a compiled kernel decides what
+64 random bits make certain, and the rare rest is decided exactly with Python integers and more
+random bits: the draws follow their distribution without any approximation, given uniform bits
+(docs/proofs/noise.md).
 
-Every call takes a new 256-bit key from the operating system, expands it with ChaCha20 and
-forgets it. There is no state, hence nothing that a fork, a thread, a pickle or a saved machine
-could repeat.
+Every call takes a new 256-bit key from the operating system, expands it with ChaCha20 and forgets
+it. Without a state nothing can be repeated by a fork, a thread, a pickle or a saved machine.
 """
 
 import hashlib
@@ -42,6 +41,7 @@ from voile.privacy.noise_shapes import (
     settings_of,
     table_of,
 )
+from voile.privacy.tape.listening import current, overheard
 
 __all__ = [
     "GRID_BITS",
@@ -71,9 +71,6 @@ class NoiseSource(StrEnum):
 
     SYSTEM = "operating system entropy"
     FIXED = "fixed seed (test only, no guarantee)"
-
-
-# --- entropy ------------------------------------------------------------------------------------
 
 
 class _FixedKeys:
@@ -114,7 +111,8 @@ def fixed_noise(seed: int) -> Iterator[None]:
 
 def current_source() -> NoiseSource:
     """Say where a draw made now would take its bits from; the receipt writes it down."""
-    return NoiseSource.SYSTEM if _fixed_keys.get() is None else NoiseSource.FIXED
+    # An audit that listens knows the noise: what is made meanwhile promises nothing.
+    return NoiseSource.FIXED if _fixed_keys.get() or current() else NoiseSource.SYSTEM
 
 
 class _Stream:
@@ -163,6 +161,7 @@ class _Stream:
                 return candidate
 
 
+@overheard
 def _draw(shape: Shape, size: SupportsIndex, scale: float) -> NDArray[np.int64]:
     count = _checked_size(size)
     scale = float(scale)
@@ -251,6 +250,7 @@ def laplace(size: SupportsIndex, scale: float) -> NDArray[np.int64]:
     return _draw(LAPLACE, size, scale)
 
 
+@overheard
 def bernoulli(size: SupportsIndex, rate: float) -> NDArray[np.bool_]:
     """Draw a secure mask, each entry true with exactly the probability `rate` (as a double).
 
@@ -294,6 +294,7 @@ def _flip(count: int, rate: Fraction, stream: _Stream) -> NDArray[np.bool_]:
     return mask
 
 
+@overheard
 def flip_exp(exponent: Fraction) -> bool:
     """Flip a coin that shows true with probability exactly exp(-exponent).
 
@@ -328,6 +329,7 @@ def _flip_exp_below_one(exponent: Fraction, stream: _Stream) -> bool:
     raise AssertionError  # pragma: no cover
 
 
+@overheard
 def permutation(size: SupportsIndex) -> NDArray[np.int64]:
     """Draw a uniform permutation of ``range(size)`` that nobody can predict.
 
@@ -343,13 +345,13 @@ def permutation(size: SupportsIndex) -> NDArray[np.int64]:
     """
     count = _checked_size(size)
     items = np.arange(count, dtype=np.int64)
-    stream = _Stream()
-    remaining = count
+    stream, remaining = _Stream(), count
     while remaining > 1:
         remaining = kernels.shuffle(stream.words(min(_CHUNK_WORDS, remaining)), items, remaining)
     return items
 
 
+@overheard
 def deal(size: SupportsIndex, groups: int) -> NDArray[np.int64]:
     """Deal items into groups: independent, unbiased integers from ``range(groups)``.
 
@@ -378,6 +380,7 @@ def deal(size: SupportsIndex, groups: int) -> NDArray[np.int64]:
     return out
 
 
+@overheard
 def uniform_below(bound: int) -> int:
     """Draw an unbiased integer from ``range(bound)``.
 

@@ -11,12 +11,10 @@ from typing import TypeAlias
 import numpy as np
 
 from voile.errors import SchemaError
+from voile.strict import LARGEST_WHOLE, is_text
 
 Level: TypeAlias = str | int | float | bool
 """One value of a category."""
-
-LARGEST_WHOLE_LEVEL = 2**64
-"""Whole-number levels beyond this (in size) are refused: no column type holds them."""
 
 _LARGEST_WHOLE_BOUND = 2.0**51
 """Between larger bounds floats have no halves, where whole numbers are told apart."""
@@ -126,8 +124,8 @@ class Category:
     Raises
     ------
     SchemaError
-        If a level occurs twice, is missing (None, NaN), infinite, not text that can be written as
-        UTF-8, or of another type.
+        If a level occurs twice, is missing (None, NaN), infinite, text with NUL or that cannot be
+        written as UTF-8, or of another type.
 
     Examples
     --------
@@ -220,7 +218,7 @@ def _checked_level(level: object) -> Level:
             return text
     elif isinstance(level, int):
         whole = int.__int__(level)
-        if abs(whole) <= LARGEST_WHOLE_LEVEL:
+        if abs(whole) <= LARGEST_WHOLE:
             return whole
     elif isinstance(level, float):
         number = float.__float__(level)
@@ -230,14 +228,3 @@ def _checked_level(level: object) -> Level:
         f"A level of a Category must be text, a finite number of at most 64 bits, or a truth value."
         f" Got {level!r} instead: leave it out (missing values have a code of their own)."
     )
-
-
-def is_text(text: str) -> bool:
-    """Whether a string can be written as UTF-8 (it holds no lone surrogates)."""
-    if text.isascii():
-        return True
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True

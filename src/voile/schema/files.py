@@ -23,13 +23,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import yaml
 
 from voile.errors import SchemaError
 from voile.schema.columns import Category, Column, Number
 from voile.schema.unit import Unit
+from voile.strict import MOST_DEEP, Strict
 
 FORMAT_KEY = "voile_schema"
 FORMAT_VERSION = 1
@@ -42,6 +43,7 @@ class Format(StrEnum):
     YAML = "yaml"
 
 
+_STRICT = Strict(SchemaError, "the schema")
 _YAML_TRUTH = "tag:yaml.org,2002:bool"
 _SUFFIXES = {".json": Format.JSON, ".yaml": Format.YAML, ".yml": Format.YAML}
 
@@ -146,7 +148,7 @@ def read_text(text: str, text_format: Format) -> object:
     """
     try:
         if text_format is Format.JSON:
-            return json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse_constant)
+            return _STRICT.parse(text)
         return _read_yaml(text)
     except SchemaError:
         raise
@@ -159,7 +161,13 @@ def read_text(text: str, text_format: Format) -> object:
 
 def _read_yaml(text: str) -> object:
     """Read YAML by the safe loader, after checking what that loader lets pass."""
+    depth = 0
     for event in yaml.parse(text, Loader=yaml.SafeLoader):
+        # Here, where nothing is built yet: the loader needs minutes for thousands of brackets.
+        depth += isinstance(event, yaml.CollectionStartEvent)
+        depth -= isinstance(event, yaml.CollectionEndEvent)
+        if depth > MOST_DEEP:
+            raise SchemaError("The schema is nested too deeply: write it as columns and levels.")
         if isinstance(event, yaml.AliasEvent):
             raise SchemaError(
                 f"The schema uses a YAML alias{_place(event.start_mark)}: write the value out."
@@ -201,21 +209,6 @@ def _refuse_what_misleads(root: yaml.Node) -> None:
 def _place(mark: Any) -> str:
     """Say where in a YAML text something is."""
     return "" if mark is None else f" (line {mark.line + 1}, column {mark.column + 1})"
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Build a JSON object, refusing repeated keys."""
-    built: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in built:
-            raise SchemaError(f"The schema says {key!r} twice: keep one.")
-        built[key] = value
-    return built
-
-
-def _refuse_constant(constant: str) -> NoReturn:
-    """Refuse NaN and infinities, which JSON does not have."""
-    raise SchemaError(f"The schema contains {constant}: give a finite number, or leave it out.")
 
 
 def _column_to_dict(column: Column) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from voile.errors import SchemaError
+from voile.strict import is_text, show
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +33,14 @@ class Unit:
     rows: int = 1
 
     def __post_init__(self) -> None:
-        if not isinstance(self.column, str) or not self.column:
+        if not isinstance(self.column, str) or not self.column or not is_text(self.column):
             raise SchemaError(
                 f"The 'column' of a Unit must be the name of a column. Got {self.column!r} instead."
             )
-        if type(self.rows) is not int or self.rows < 1:
+        if type(self.rows) is not int or not 1 <= self.rows < 2**31:
             raise SchemaError(
-                f"The 'rows' of a Unit must be a whole number >= 1. Got {self.rows!r} instead."
+                f"The 'rows' of a Unit must be a whole number from 1 to 2**31 - 1. Got "
+                f"{show(self.rows)} instead."
             )
 
     def __str__(self) -> str:

@@ -13,6 +13,7 @@ from voile.privacy.events import Plan
 from voile.privacy.grant import Grant, reserve
 from voile.privacy.ledger import Ledger
 from voile.privacy.mechanisms import gaussian_sum
+from voile.privacy.origins import own_ledger
 from voile.privacy.queries import CategoryCounts, RowCount
 from voile.privacy.receipt import write_receipt
 from voile.privacy.vault import PrivateTable, protect
@@ -43,7 +44,7 @@ def summarize(
     schema : Schema, optional
         What is public; what it does not say is found privately within the same budget.
     ledger : Ledger, optional
-        The data set's ledger; without one the budget stands alone.
+        The data set's ledger; without one the budget stands alone, and a second job warns.
     bins : int
         Number of bins of equal width for each number.
 
@@ -70,7 +71,7 @@ def summarize(
             "A PrivateTable has its schema already: give the other one to protect()."
         )
     budget = Budget(epsilon, delta)
-    book = Ledger(budget) if ledger is None else ledger
+    book = own_ledger(budget) if ledger is None else ledger
     known_rows = table.schema.rows
     shape = Plan(
         (

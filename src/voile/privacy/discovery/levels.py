@@ -18,6 +18,7 @@ from voile.privacy import noise
 from voile.privacy.budget import Relation
 from voile.privacy.events import Threshold, Unprotected
 from voile.privacy.grant import Ticket
+from voile.privacy.tape.listening import keyed
 from voile.privacy.vault import PrivateTable, open_rows
 from voile.schema.columns import Level
 
@@ -69,6 +70,7 @@ def find_levels(table: PrivateTable, column: str, ticket: Ticket) -> FoundLevels
     values = list(tally)
     totals = np.fromiter(tally.values(), dtype=np.int64, count=len(values)) * int(1.0 / grid)
     if scale > 0:
+        keyed(lambda: values)
         totals = totals + noise.gaussian(len(values), scale / grid)
     noised = totals * grid
     found = [(float(noised[i]), values[i]) for i in np.flatnonzero(noised > threshold)]

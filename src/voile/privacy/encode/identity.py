@@ -31,7 +31,7 @@ import numpy as np
 
 from voile.privacy.encode.value import PrivateColumn, Unfit, encode_list, float_of, plain_value
 from voile.schema import Column
-from voile.schema.columns import is_text
+from voile.strict import is_text
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.schema import Category, Column, Number
-from voile.schema.columns import LARGEST_WHOLE_LEVEL, is_text
+from voile.strict import LARGEST_WHOLE, is_text
 
 PrivateColumn: TypeAlias = NDArray[Any]
 """Encoded private rows of one column, shape (rows,)."""
@@ -110,7 +110,7 @@ def plain_value(value: Any) -> _PlainValue:
             return _plain_time(value)
         if issubclass(kind, (int, np.integer)):
             whole = int.__int__(value) if issubclass(kind, int) else np.generic.__int__(value)
-            return whole if abs(whole) <= LARGEST_WHOLE_LEVEL else UNFIT
+            return whole if abs(whole) <= LARGEST_WHOLE else UNFIT
         if issubclass(kind, (float, np.floating, Decimal)):
             return _plain_number(float_of(value))
         if issubclass(kind, (dt.date, dt.time, dt.timedelta)):
@@ -144,7 +144,7 @@ def _plain_number(number: float) -> _PlainValue:
         return None
     if math.isinf(number):
         return UNFIT
-    return int(number) if number.is_integer() and abs(number) <= LARGEST_WHOLE_LEVEL else number
+    return int(number) if number.is_integer() and abs(number) <= LARGEST_WHOLE else number
 
 
 def _plain_time(value: np.datetime64 | np.timedelta64) -> _PlainValue:

@@ -20,6 +20,7 @@ from voile.privacy.events import Pure, Unprotected
 from voile.privacy.grant import Grant, Ticket
 from voile.privacy.mechanisms.sums import check_bounded
 from voile.privacy.queries import Query
+from voile.privacy.tape.listening import sampled
 from voile.privacy.vault import PrivateTable, open_rows
 
 _BITS = 24
@@ -100,7 +101,8 @@ def choose(
         return int(np.argmax(scores))
     # epsilon / (2 sensitivity) per grid unit, as an exact fraction of the floats it comes from.
     rate = Fraction(event.epsilon) * Fraction(grid) / (2 * Fraction(sensitivity))
-    return _permute_and_flip(scores, rate) if flip_each_once else _rejection(scores, rate)
+    draw = _permute_and_flip if flip_each_once else _rejection
+    return sampled(lambda: draw(scores, rate), len(scores))
 
 
 def _permute_and_flip(scores: NDArray[np.int64], rate: Fraction) -> int:

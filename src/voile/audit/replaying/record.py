@@ -1,0 +1,158 @@
+"""What a replay found: every access with the distance its totals moved, and every violation."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Violation:
+    """Something that cannot be, if the guarantee holds.
+
+    Attributes
+    ----------
+    kind : str
+        In a word or two: "sensitivity", "noise", "payment", "output" and so on.
+    where : str
+        The access (its label and number), or a path to what was returned.
+    text : str
+        What is wrong, in a sentence.
+    """
+
+    kind: str
+    where: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.where}: {self.text}"
+
+
+@dataclass(frozen=True)
+class ReplayedAccess:
+    """One access to the rows, over all neighbours.
+
+    Attributes
+    ----------
+    label : str
+    event : str
+        What was paid, in words.
+    size : int
+        Numbers released; candidates of a selection.
+    allowed : float
+        What one unit may move: the exact total (in its own norm, in steps of its grid), the
+        logarithm of a probability for a selection, delta for noise that depends on the rows.
+    moved : float
+        What it moved at most, over the neighbours that were tried.
+    """
+
+    label: str
+    event: str
+    size: int
+    allowed: float
+    moved: float
+
+    @property
+    def share(self) -> float:
+        """The part of the sensitivity that was used, 0 to 1."""
+        return self.moved / self.allowed if self.allowed > 0 else math.nan
+
+    def joined(self, other: ReplayedAccess) -> ReplayedAccess:
+        """The same access after another neighbour: the larger movement."""
+        return self if not other.share > self.share else other
+
+
+@dataclass(frozen=True)
+class Replay:
+    """A run, recorded on one table and replayed on its neighbours.
+
+    Attributes
+    ----------
+    name : str
+        What was replayed.
+    neighbours : int
+        Tables that it was replayed on.
+    relation : str
+    accesses : tuple of ReplayedAccess
+    violations : tuple of Violation
+        Empty if nothing was found; it is no proof for other tables.
+    epsilon, delta : float
+        What all accesses cost at least, by an accountant that is not Voile's, at ``delta``.
+    claimed : float
+        The epsilon of the budget.
+    outcome : str
+        How the run ended: "" or the error that it raised, on all tables alike.
+    """
+
+    name: str
+    neighbours: int
+    relation: str
+    accesses: tuple[ReplayedAccess, ...]
+    violations: tuple[Violation, ...]
+    epsilon: float
+    delta: float
+    claimed: float
+    outcome: str = ""
+
+    @property
+    def broken(self) -> bool:
+        """Whether anything was found that the guarantee rules out."""
+        return bool(self.violations)
+
+    @property
+    def verdict(self) -> str:
+        """In two words."""
+        return "VIOLATIONS FOUND" if self.broken else "nothing found"
+
+    @property
+    def kinds(self) -> frozenset[str]:
+        """The kinds of violations."""
+        return frozenset(one.kind for one in self.violations)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON; what is not finite is None."""
+        data = {**asdict(self), "verdict": self.verdict, "broken": self.broken}
+        for one in data["accesses"]:
+            one["allowed"], one["moved"] = _finite(one["allowed"]), _finite(one["moved"])
+        return {**data, "epsilon": _finite(self.epsilon), "claimed": _finite(self.claimed)}
+
+    def to_json(self) -> str:
+        """JSON text."""
+        return json.dumps(self.to_dict(), indent=1, allow_nan=False)
+
+    def __str__(self) -> str:
+        tables = "neighbour" if self.neighbours == 1 else "neighbours"
+        lines = [
+            f"{self.name}: replayed on {self.neighbours} {tables} ({self.relation}), "
+            f"{self.verdict}",
+            f"  {len(self.accesses)} accesses cost at least epsilon {self.epsilon:.4g} at delta "
+            f"{self.delta:.3g}; claimed: {self.claimed:.4g}",
+        ]
+        if self.outcome:
+            lines.append(f"  every run ended with {self.outcome}")
+        lines += [
+            f"  {one.label}: {one.event}, {one.size} numbers, moved {_share(one.share)} of what "
+            "one unit may"
+            for one in summed_up(self.accesses)
+        ]
+        return "\n".join([*lines, *(f"  VIOLATION {one}" for one in self.violations)])
+
+
+def summed_up(accesses: Sequence[ReplayedAccess]) -> list[ReplayedAccess]:
+    """One line for each label and event: the one that moved furthest."""
+    found: dict[tuple[str, str, int], ReplayedAccess] = {}
+    for one in accesses:
+        key = (one.label, one.event, one.size)
+        found[key] = found[key].joined(one) if key in found else one
+    return list(found.values())
+
+
+def _share(share: float) -> str:
+    return "an unknown part" if math.isnan(share) else f"{100 * share:.4g} %"
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
