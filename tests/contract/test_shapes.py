@@ -115,6 +115,19 @@ def explain(strategy, schema):
     return job
 
 
+def evaluate(table):
+    schema = SAID.with_target(Category(["no", "yes"]))
+    model = EBMClassifier(epsilon=2.0, schema=schema, random_state=0).fit(of("pandas", AGE), ILL)
+    found = model.score_private(table, ILL, epsilon=2.0)
+    return [one.name for one in found.measures], steps_of(found.receipt)
+
+
+def look_for_levels(table):
+    """A category whose levels nobody listed: the plan is the same whatever they are."""
+    schema = Schema({"age": Category(), "visits": Category(missing=False)})
+    return steps_of(summarize(table, epsilon=2.0, schema=schema).receipt)
+
+
 def steps_of(receipt):
     """Every look: its label, event and number."""
     return receipt.lines
@@ -130,6 +143,8 @@ JOBS = {
     "glvq": classify(GLVQClassifier, SAID),
     "gmlvq": classify(GMLVQClassifier, PLAIN),
     "locally linear": classify(LocallyLinearClassifier, SAID),
+    "evaluation": evaluate,
+    "discovery": look_for_levels,
     "explainer": explain("summary", PLAIN),
     "explainer, said": explain("summary", SAID),
     "explainer of rows": explain("release", PLAIN),
