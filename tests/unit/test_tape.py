@@ -1,5 +1,7 @@
 """The tape hears what noise is added to, pairs rows, and changes nothing when it is off."""
 
+import threading
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -116,6 +118,26 @@ def test_without_a_tape_noise_is_plain_and_with_one_nothing_is_promised():
         with pytest.raises(SettingError), listen(Tape()):
             pass
     assert current() is None
+
+
+def test_other_threads_are_not_heard_and_not_answered():
+    tape, found = Tape(), []
+
+    def job():
+        found.append((current(), noise.current_source(), type(noise.gaussian(1, 5.0))))
+
+    with listen(tape):
+        begun(tape)
+        thread = threading.Thread(target=job)
+        thread.start()
+        thread.join()
+    assert found == [(None, noise.NoiseSource.SYSTEM, np.ndarray)]
+    assert tape.accesses[0].added == []
+
+
+def test_draws_may_name_their_arguments():
+    _, access = heard(lambda: noise.bernoulli(size=3, rate=0.5))
+    assert len(access.coins[0].values) == 3
 
 
 def test_the_same_bits_with_a_tape_and_without():
