@@ -60,7 +60,7 @@ def replace_file(path: str | Path, fill: Callable[[Path], object]) -> Path:
             new.replace(place)
     except OSError as error:
         # The path of the passing file would help nobody.
-        raise OSError(error.errno, error.strerror or type(error).__name__, str(path)) from error
+        raise OSError(error.errno, error.strerror or str(error), str(path)) from error
     _sync_folder(place.parent)
     return path
 

@@ -62,7 +62,7 @@ class Strict:
 
     def load_text(self, path: str | Path) -> str:
         """The text of a file, whatever its name and its bytes are."""
-        place = show(str(path))
+        place = repr(str(path))
         try:
             return Path(path).read_text(encoding="utf-8")
         except UnicodeDecodeError as error:

@@ -149,7 +149,27 @@ def test_edits_by_script_and_by_option(go):
     go("edit", "m.voile", "--undo")
     assert len(load("m.voile").model_.edits) == 7
     assert "as it was trained" in go("edit", "m.voile", "--revert")
-    assert load("m.voile").model_.edits == ()
+    model = load("m.voile").model_
+    assert model.edits == ()
+    assert [edit.what for edit in model.history[-3:]] == ["drop", "undo", "revert"]
+    told = go("edit", "m.voile")
+    assert "dose: drop (taken back)" in told
+    assert "undo; what: drop" in told
+    assert "taken back" in told.splitlines()[0]
+    page = go.folder / "report.html"
+    go("report", "m.voile", "-o", page)
+    for words in ("edits were taken back 2 times", "drop (taken back)", "revert"):
+        assert words in page.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("odd", ["caf\udce9", "a\0b", "\ud800"])
+def test_arguments_that_are_no_text_are_refused_before_anything_is_paid(go, odd):
+    go("ledger", "create", "h.db", "--epsilon", "3", "--dataset", "patients")
+    train = (*TRAIN, "--ledger", "h.db", "--no-evaluate")
+    for more in (("-o", f"{odd}.voile"), ("--dataset", odd), ("--unit", odd)):
+        go(*train, *more, code=2)
+    go("edit", f"{odd}.voile", "--drop", "dose", "--why", odd, code=2)
+    assert not Ledger("h.db").history()
 
 
 def test_rows_need_not_have_a_column_that_was_dropped(go):

@@ -347,8 +347,9 @@ def test_columns_that_the_schema_lacks():
     _, _, given = read_rows(frame, schema=small, names_read=["weight", "age"])
     columns = given.encode(frame, small)
     assert list(given.rebuild(columns, ROWS, small).columns) == ["weight", "age"]
-    _, described, _ = read_rows(frame, schema=None, names_read=["weight", "age"])
-    assert list(described) == ["weight", "age"]
+    rows, described, _ = read_rows(frame, schema=None, names_read=["weight", "age"])
+    assert list(rows.columns) == ["weight", "age"]
+    assert described is None  # `protect` tells kinds by types, and receipts say so
     assert read_rows(frame, schema=None, names_read=list(frame.columns))[1] is None
 
 

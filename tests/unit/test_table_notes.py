@@ -5,13 +5,17 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from sklearn.linear_model import LinearRegression
 
 from voile import (
+    Budget,
     Category,
     EBMClassifier,
     EBMRegressor,
+    Federation,
     GLVQClassifier,
     GMLVQClassifier,
+    Ledger,
     LocallyLinearClassifier,
     LVQ1Classifier,
     Number,
@@ -23,6 +27,7 @@ from voile import (
     summarize,
 )
 from voile.errors import SettingError
+from voile.privacy.clients.desk import Desk
 from voile.privacy.origins import attach_notes, notes_of
 from voile.privacy.vault import KINDS_FROM_TYPES
 
@@ -112,6 +117,13 @@ def test_without_a_schema_a_receipt_says_where_kinds_come_from():
     assert protect(make_noted()).notes == (KINDS_FROM_TYPES, NOTE)
 
 
+def test_so_does_that_of_a_model_that_reads_some_columns():
+    model = LinearRegression().fit(make_frame()[["b"]], np.linspace(0, 1, ROWS))
+    explainer = PrivateExplainer(model, make_frame(), output_range=(0, 1))
+    assert tuple(explainer.schema_) == ("b",)
+    assert explainer.receipt_.notes[0] == KINDS_FROM_TYPES
+
+
 def test_a_file_without_a_schema_says_it_too(tmp_path):
     make_frame().to_parquet(tmp_path / "rows.parquet")
     assert summarize(tmp_path / "rows.parquet").receipt.notes == (KINDS_FROM_TYPES,)
@@ -121,3 +133,14 @@ def test_with_a_schema_receipts_are_as_they_were():
     open_ended = Schema({"a": Number(), "b": Number()})
     for schema in (COLUMNS, open_ended):
         assert "notes" not in summarize(make_frame(), schema=schema).receipt.to_dict()
+
+
+def test_a_clients_own_receipt_says_it():
+    desk = Desk(protect(make_noted(), TARGET, schema=SCHEMA), Ledger(Budget(2, 1e-5)), name="north")
+    other = Desk(
+        protect(make_frame(), TARGET, schema=SCHEMA), Ledger(Budget(2, 1e-5)), name="south"
+    )
+    federation = Federation.local({"north": desk, "south": other}, SCHEMA)
+    model = EBMClassifier(epsilon=1, rounds=1).fit_federated(federation)
+    assert desk.receipts()[0].notes == (NOTE, *other.receipts()[0].notes)
+    assert NOTE not in model.receipt_.notes  # the server does not know it

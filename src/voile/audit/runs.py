@@ -185,7 +185,7 @@ class _Kept:
     def _runs(self, line: bytes, number: int) -> dict[int, Floats]:
         try:
             return {int(i): np.array(x, dtype=np.float64) for i, x in _parsed(line).items()}
-        except (AttributeError, TypeError, ValueError):
+        except (AttributeError, TypeError, ValueError, OverflowError):
             raise SettingError(
                 f"Line {number} of {str(self._path)!r} cannot be read: remove that line (its runs "
                 "are done again), or name another file."
@@ -217,7 +217,7 @@ def _line(value: object) -> bytes:
 def _parsed(line: bytes) -> Any:
     try:
         return json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
 
 

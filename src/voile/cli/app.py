@@ -169,4 +169,20 @@ def main() -> None:
 
     # Arrow's own allocator reserves a gigabyte of addresses for the first byte.
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
-    raise SystemExit(run(lambda: app(standalone_mode=False)))
+    raise SystemExit(run(_run))
+
+
+def _run() -> int | None:
+    """Run the verb; before anything is paid, refuse what could not be written down later."""
+    import sys
+
+    from voile.errors import SettingError
+    from voile.strict import is_text
+
+    for given in sys.argv[1:]:
+        if not is_text(given):
+            raise SettingError(
+                f"The argument {given!r} is no text in UTF-8: write it so, or rename the file."
+            )
+    code: int | None = app(standalone_mode=False)
+    return code

@@ -215,7 +215,7 @@ def read_script(path: Path) -> list[Any]:
 
 def _apply(editor: Editor, one: Any, where: str) -> None:
     """Make one edit; what it does not know it refuses."""
-    if not isinstance(one, dict) or one.get("do") not in _KEYS:
+    if not isinstance(one, dict) or not isinstance(one.get("do"), str) or one["do"] not in _KEYS:
         raise SettingError(
             f"In {where}, 'do' must be one of {', '.join(_KEYS)}. Got "
             f"{one.get('do') if isinstance(one, dict) else one!r} instead."
@@ -229,7 +229,7 @@ def _apply(editor: Editor, one: Any, where: str) -> None:
                 f"In {where}, {what!r} has the unknown key {key!r}: it can have "
                 f"{', '.join(allowed)}."
             )
-    if "term" not in settings:
+    if not isinstance(settings.get("term"), str):
         raise SettingError(f"In {where}, the 'term' is missing: name the column.")
     if isinstance(settings.get("levels"), list):
         settings["levels"] = _levels(editor, settings["term"], settings["levels"])

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING
 from voile.cli import account
 from voile.errors import ModelError
 
-
 if TYPE_CHECKING:
     from voile.privacy.signing import SigningKey
 

@@ -175,21 +175,22 @@ def _part(
 
 def _check_room(shares: Shares, book: Ledger) -> None:
     """Refuse a training whose estimate of quality the ledger would refuse: nothing is paid yet."""
+    from voile.privacy.events import Gaussian, Plan
     from voile.privacy.gaussian_dp import mu_of
+    from voile.privacy.ledger.affordable import check_affordable
 
     assert shares.quality is not None
-    left = book.remaining()
-    if left.unlimited or shares.training.unlimited:
+    if shares.training.unlimited:
         return
-    parts = [mu_of(one.epsilon, one.delta) ** 2 for one in (shares.training, shares.quality)]
-    room = mu_of(left.epsilon, left.delta) ** 2
-    # If there is no room for the training itself, its own refusal says so better.
-    if parts[0] <= room < math.fsum(parts) * (1 - 1e-6):
-        raise BudgetExceeded(
-            f"The ledger has about epsilon {left.epsilon:.4g} left: enough for the training, but "
-            "not for the estimate of its quality, too. Nothing was spent. Give a smaller "
-            "--epsilon, or --no-evaluate."
-        )
+    training, quality = (
+        Gaussian(noise_multiplier=1 / mu_of(one.epsilon, one.delta))
+        for one in (shares.training, shares.quality)
+    )
+    both = Plan.of(training=training, quality=quality)
+    try:
+        check_affordable(book, both, "The training with the estimate of its quality")
+    except BudgetExceeded as error:
+        raise BudgetExceeded(f"{error} Or leave the estimate out: --no-evaluate.") from None
 
 
 def _evaluate(

@@ -96,9 +96,9 @@ class Explanation(ABC):
             If it is not an explanation of this class, or of a later format.
         """
         read = EXPLANATION
-        data = _Fields(
-            read.plain(data) if isinstance(data, Mapping) else read.fields(data, (), "it")
-        )
+        if not isinstance(data, Mapping):
+            read.refuse("the whole", "a JSON object", data)
+        data = _Fields(read.plain(data))
         if data["format"] != FORMAT or type(data["format"]) is not int:
             raise DataError(
                 f"The explanation has format {show(data['format'])}, this version of voile reads "

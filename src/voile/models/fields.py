@@ -15,6 +15,9 @@ Floats = NDArray[np.float64]
 
 MODEL = Strict(ModelError, "a model")
 
+LARGEST = 1e30
+"""Numbers in tables of models are no larger: far beyond any noise, and their powers are finite."""
+
 read_fields, read_list, read_text = MODEL.fields, MODEL.listed, MODEL.text
 read_number, read_whole, read_truth = MODEL.number, MODEL.whole, MODEL.truth
 
@@ -24,8 +27,8 @@ def read_table(
     shape: tuple[int, ...],
     where: str,
     *,
-    least: float = -math.inf,
-    most: float = math.inf,
+    least: float = -LARGEST,
+    most: float = LARGEST,
     null: float | None = None,
 ) -> Floats:
     """A read-only array of exactly this shape, of finite numbers.
@@ -62,7 +65,7 @@ def read_table(
 
 
 def read_errors(
-    data: object, shape: tuple[int, ...], where: str, *, most: float = math.inf
+    data: object, shape: tuple[int, ...], where: str, *, most: float = LARGEST
 ) -> Floats:
     """A table of standard deviations, in which ``null`` is infinity."""
     return read_table(data, shape, where, least=0.0, most=most, null=math.inf)

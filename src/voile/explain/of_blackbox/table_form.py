@@ -163,7 +163,11 @@ def describe_table(
     _check_columns(named, schema, names_read)
     if names_read is not None:
         if schema is None and len(names_read) < len(named):
-            schema = Schema.from_frame(rows).select(names_read)
+            if is_path:
+                schema = Schema.from_frame(rows).select(names_read)
+            else:
+                # Without a schema kinds are told by types, and `protect` notes it for receipts.
+                rows = found.rows.select([named[name].key for name in names_read]).to_native()
         named = {name: named[name] for name in names_read}
     elif schema is not None:
         # What remains besides the schema's columns is the privacy unit.

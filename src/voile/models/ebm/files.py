@@ -16,6 +16,7 @@ The format::
 
 Bins are in the order of `Term`. Floats come back to the bit. JSON has no infinity, so an error that
 is infinite (nothing is known) is ``null``. ``original`` is there only if people edited the model,
+``history`` only if they took edits back (it has the form of ``edits``, which are those in force),
 and ``settings`` only if those of the training are known (`voile.models.training_settings`).
 Whatever the reader does not know, it refuses: a model decides about people, so a damaged file must
 not be guessed at.
@@ -35,6 +36,7 @@ from voile.errors import ModelError
 from voile.models.ebm.history import MOVES, Edit, read_edits
 from voile.models.ebm.model import AdditiveModel, Link, Term
 from voile.models.fields import (
+    LARGEST,
     MODEL,
     Floats,
     is_same,
@@ -183,12 +185,14 @@ def from_dict(data: object) -> AdditiveModel:
         )
 
     def read_facts(facts: Mapping[str, Any], where: str) -> AdditiveModel:
-        intercept = read_table(facts["intercept"], (outputs,), f"'intercept' of {where}")
+        most, shape = _largest_score(schema), (outputs,)
         return AdditiveModel(
             terms=_read_terms(facts["terms"], schema, outputs, where),
-            intercept=intercept,
+            intercept=read_table(
+                facts["intercept"], shape, f"'intercept' of {where}", least=-most, most=most
+            ),
             intercept_errors=read_errors(
-                facts["intercept_errors"], (outputs,), f"'intercept_errors' of {where}"
+                facts["intercept_errors"], shape, f"'intercept_errors' of {where}", most=most
             ),
             link=link,
             schema=schema,
@@ -224,6 +228,14 @@ def _read_link(content: Mapping[str, Any], schema: Schema) -> tuple[Link, int]:
     return _LINKS[name], len(classes) if name == "softmax" else 1
 
 
+def _largest_score(schema: Schema) -> float:
+    """Of a regression, scores are in the target's unit."""
+    target = schema.target
+    if not isinstance(target, Number) or target.lower is None or target.upper is None:
+        return LARGEST
+    return LARGEST * max(1.0, abs(target.lower), abs(target.upper))
+
+
 def _read_terms(data: object, schema: Schema, outputs: int, where: str) -> tuple[Term, ...]:
     places = read_list(data, f"'terms' of {where}")
     names = [place.get("name") if isinstance(place, Mapping) else None for place in places]
@@ -248,7 +260,8 @@ def _read_term(data: object, schema: Schema, name: str, outputs: int, where: str
     stored = read_list(content[borders], f"'{borders}' of {where}")
     cuts = np.empty(0)
     if isinstance(column, Number):
-        edges = read_table(stored, (len(stored),), f"'edges' of {where}")
+        limits = {"least": -math.inf, "most": math.inf}
+        edges = read_table(stored, (len(stored),), f"'edges' of {where}", **limits)
         if len(edges) < 2 or edges[0] != column.lower or edges[-1] != column.upper:
             raise ModelError(f"The 'edges' of {where} must begin and end at {column!r}.")
         if not (np.diff(edges) > 0).all():
@@ -259,13 +272,14 @@ def _read_term(data: object, schema: Schema, name: str, outputs: int, where: str
         if not is_same(stored, column.levels or ()):
             raise ModelError(f"The 'levels' of {where} are not those of the schema.")
         bins = len(stored) + 2
+    shape, most = (bins, outputs), _largest_score(schema)
     return Term(
         name=name,
         column=column,
         cuts=cuts,
-        scores=read_table(content["scores"], (bins, outputs), f"'scores' of {where}"),
+        scores=read_table(content["scores"], shape, f"'scores' of {where}", least=-most, most=most),
         standard_errors=read_errors(
-            content["standard_errors"], (bins, outputs), f"'standard_errors' of {where}"
+            content["standard_errors"], shape, f"'standard_errors' of {where}", most=most
         ),
         counts=read_table(content["counts"], (bins,), f"'counts' of {where}", least=0.0),
         count_errors=read_errors(content["count_errors"], (bins,), f"'count_errors' of {where}"),

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from voile.errors import ModelError
 from voile.models.features import Features
-from voile.models.fields import MODEL, is_same, read_list, read_table
+from voile.models.fields import LARGEST, MODEL, is_same, read_list, read_table
 from voile.models.json_files import write_json
 from voile.models.lvq.model import Kind, Mechanism, PrototypeModel
 from voile.models.saved_parts import read_head, read_receipt, read_schema
@@ -101,7 +101,7 @@ def from_dict(data: Any) -> PrototypeModel:
     shapes = {"prototypes": p, "prototype_errors": p, "means": m, "omega": directions}
     least = {"prototype_errors": 0.0}
     tables = {
-        name: read_table(fields[name], (rows, d), name, least=least.get(name, -math.inf))
+        name: read_table(fields[name], (rows, d), name, least=least.get(name, -LARGEST))
         for name, rows in shapes.items()
     }
     return PrototypeModel(

@@ -215,7 +215,7 @@ class Desk:
                 if (OF_CLIENTS in found[0].what) is not (question.unit == CLIENT):
                     raise PlanError("The plan of a job cannot change once it is paid.")
                 grant = Grant(question.plan, found[0], self.ledger, table, question.unit)
-                grant.table_notes = job.terms.notes_for(table.schema.unit)
+                grant.table_notes += job.terms.notes_for(table.schema.unit)
                 grant.note_noise(self._memory.noise_of(job.name, question.number))
                 job.grants[question.number] = grant
                 job.answered.update(self._memory.answered(job.name, question.number))
@@ -235,7 +235,7 @@ class Desk:
             self.ledger.check_affordable(question.plan, what, unit=whom)
             return Paid("")
         grant = reserve(table, self.ledger, question.plan, what, unit=question.unit)
-        grant.table_notes = job.terms.notes_for(table.schema.unit)
+        grant.table_notes += job.terms.notes_for(table.schema.unit)
         job.grants[question.number] = grant
         self._memory.paid(job.name, question.number, grant.entry.id)
         return Paid(grant.entry.id)
