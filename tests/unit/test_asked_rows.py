@@ -435,7 +435,9 @@ def test_a_database_needs_a_named_key_before_anything_is_paid(tmp_path, monkeypa
 def rewrite(path, change):
     with sqlite3.connect(path) as connection:
         connection.row_factory = sqlite3.Row
-        guards = "SELECT name FROM sqlite_master WHERE type = 'trigger'"
+        guards = (
+            "SELECT name FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'voile_answer'"
+        )
         for row in connection.execute(guards).fetchall():
             connection.execute(f"DROP TRIGGER {row['name']}")
         query = "SELECT key, answer FROM voile_answer WHERE key LIKE 'answer:%' ORDER BY seq"
