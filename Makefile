@@ -1,11 +1,11 @@
 # Voile: everything a fresh machine needs is Python 3.11 or newer, and make.
 #   make demo     install, then see it work
-#   make test     install, then run every test
+#   make test     install, then run the tests
 # Another Python: make test PYTHON=/path/to/python3.12
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test check format bench docs clean
+.PHONY: help demo test test-slow coverage check format bench docs clean
 
 PYTHON ?=
 VENV   ?= .venv
@@ -18,15 +18,22 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input install -qq -
 
 help:  ## Say what each target does
 	@echo "Voile. Usage: make <target>"
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-9s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 	@echo "Options: PYTHON=<python 3.11 or newer>  VENV=<folder>  TESTS=<path>  BENCH=<name>  JOBS=<test processes>"
 
 demo: $(VENV)/.installed-demo  ## Install what is needed, then run the demonstration
 	@$(BIN)/voile demo
 
-test: $(VENV)/.installed-dev  ## Install what is needed, then run every test
+test: $(VENV)/.installed-dev  ## Install what is needed, then run the tests
 	@echo "Running the tests in $(TESTS) ($(JOBS) at a time)"
-	@$(BIN)/python -m pytest -n $(JOBS) $(TESTS)
+	@$(BIN)/python -m pytest -n $(JOBS) -m "not slow" $(TESTS)
+
+test-slow: $(VENV)/.installed-dev  ## Run the long tests: races, thousands of mutated files, every replay
+	@echo "Running the slow tests in $(TESTS) ($(JOBS) at a time)"
+	@$(BIN)/python -m pytest -n $(JOBS) -m slow $(TESTS)
+
+coverage: $(VENV)/.installed-dev  ## Which branches of privacy/ the tests reach
+	@$(BIN)/python -m pytest -n $(JOBS) $(TESTS) --cov=voile.privacy --cov-branch --cov-report=term-missing:skip-covered
 
 check: $(VENV)/.installed-dev  ## Check format, style, types and architecture
 	@echo "Format"

@@ -259,6 +259,7 @@ def open_explainer(
         strategy=strategy,  # type: ignore[arg-type]
         queries=queries or task.queries,
         random_state=seed,
+        shared_questions=True,  # rows of public sets
         **setting.options(task),
     )
     return Opened(explainer, time.perf_counter() - start)

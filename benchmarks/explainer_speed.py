@@ -147,6 +147,7 @@ def time_rows(rows: int, columns: int) -> list[dict[str, Any]]:
             queries=100,
             radius=1.0,
             intercept=False,
+            shared_questions=True,  # made-up rows
         )
         opening = time.perf_counter() - start
         each, spread = seconds_of(explainer.explain, asked)

@@ -16,6 +16,8 @@
     ├── ModelError             a model cannot be read, stored or changed as asked (ValueError)
     └── MissingExtra           an optional dependency is not installed            (ImportError)
 
+and one warning, NoLedgerWarning (UserWarning): several jobs on the same rows have no ledger.
+
 A message says what is wrong, where, and the remedy. It never contains a private value, and
 whether it is raised never depends on one, but for what was released with noise and paid.
 """
@@ -84,3 +86,7 @@ class MissingExtra(VoileError, ImportError):
         super().__init__(
             f"{package!r} is not installed: install it with pip install 'voile[{extra}]'"
         )
+
+
+class NoLedgerWarning(UserWarning):
+    """A second job on the same rows was given no ledger, so nothing adds up what both cost."""

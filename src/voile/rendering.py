@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from voile.errors import SettingError
+from voile.files import replace_file
 
 _DRAWN_BY = {
     "AuditReport": "voile.report.audit_page",
@@ -36,9 +37,7 @@ _REPORTED_BY, _CARDS = "voile.report.model_report", "voile.report.cards"
 
 def write_page(record: Any, path: str | Path) -> Path:
     """Write the self-contained HTML page of a record, and return its path."""
-    written = Path(path)
-    written.write_text(_draw_page(record), encoding="utf-8")
-    return written
+    return _write(_draw_page(record), path)
 
 
 def write_report(estimator: Any, path: str | Path, **parts: Any) -> Path:
@@ -51,11 +50,16 @@ def write_report(estimator: Any, path: str | Path, **parts: Any) -> Path:
     **parts
         As `voile.report.model_report.draw_report` takes them.
     """
-    written = Path(path)
-    written.write_text(
-        import_module(_REPORTED_BY).draw_report(estimator, **parts), encoding="utf-8"
-    )
-    return written
+    return _write(import_module(_REPORTED_BY).draw_report(estimator, **parts), path)
+
+
+def _write(page: str, path: str | Path) -> Path:
+    # A title may hold lone surrogates: they are shown as what they are.
+    data = page.encode("utf-8", "backslashreplace")
+    try:
+        return replace_file(path, lambda place: place.write_bytes(data))
+    except ValueError as error:
+        raise SettingError(f"No file can be called {str(path)!r}: give another name.") from error
 
 
 def draw_inline(record: Any) -> str:

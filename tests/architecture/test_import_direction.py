@@ -20,7 +20,7 @@ LAYERS = {
 }
 """Each part of Voile, and the parts it may import besides itself."""
 
-FREE = {"errors", "explaining", "rendering", "version"}
+FREE = {"errors", "explaining", "files", "rendering", "strict", "version"}
 """What all may import, and what imports no part of Voile (but each other)."""
 
 

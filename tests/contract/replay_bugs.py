@@ -26,7 +26,7 @@ from voile.privacy.mechanisms import aggregate, selection, sums
 from voile.privacy.mechanisms.slopes import PrivateSlopes
 from voile.privacy.queries import CellQuery, NumberCounts, RowCount, Together
 from voile.privacy.sources.source import RowSource
-from voile.privacy.sources.units import UnitCounter
+from voile.privacy.sources.units import UnitRows
 from voile.privacy.sources.weights import RowWeights
 
 
@@ -289,8 +289,8 @@ def _of_another_relation(original, *args):
 # -- units, weights, samples, choices, clients --------------------------------------------------
 
 
-def _everybody(self, private_values):
-    return np.ones(len(private_values), dtype=np.bool_)
+def _everybody(self):
+    return [np.ones(len(block), dtype=np.bool_) for block in self._blocks]
 
 
 def _unbounded(self, values):
@@ -338,7 +338,7 @@ BUGS = (
         "network of all rows", "sensitivity"),
     bug("weights not bounded", instead(RowWeights, "relative", _unbounded), "rows with weights",
         "sensitivity"),
-    bug("rows of a person not bounded", instead(UnitCounter, "choose", _everybody),
+    bug("rows of a person not bounded", instead(UnitRows, "choose", _everybody),
         "EBM of people", "sensitivity"),
     # wrong relation
     bug("a row replaced counted as a row added", instead(Together, "sensitivity", _of_one_row),

@@ -322,8 +322,8 @@ def held_out_people(rows, ledger):
 
 def offline(rows, ledger):
     """Two askers: the second one gets answers that cost nothing."""
-    first = explained("release")(rows, ledger)
-    return first, explained("offline")(rows, ledger)
+    first = explained("release", shared_questions=True)(rows, ledger)
+    return first, explained("offline", shared_questions=True)(rows, ledger)
 
 
 def explained(strategy, **settings):
@@ -712,8 +712,8 @@ def make_paths():
                 ("release", {}, (_SUMS,)),
                 ("release", {"parts": 2}, (_SUMS,)),
                 ("interactive", {}, ("PrivateSlopes",)),
-                ("adaptive", {}, ("PrivateSlopes",)),
-                ("enhanced", {}, ("PrivateSlopes",)),
+                ("adaptive", {"shared_questions": True}, ("PrivateSlopes",)),
+                ("enhanced", {"shared_questions": True}, ("PrivateSlopes",)),
             )
         ),
         Path(

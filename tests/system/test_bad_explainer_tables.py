@@ -40,6 +40,7 @@ def outcome(table, schema, strategy, asked=None, model=constant, **settings):
     """What an observer can tell apart from noised numbers, and what was paid for it."""
     ledger = Ledger(Budget(3.0, 1e-6))
     settings = {"queries": 3, "steps": 4, "epsilon": 3.0, **settings}
+    settings["shared_questions"] = strategy == "adaptive"
     try:
         with fixed_noise(1):
             explainer = PrivateExplainer(

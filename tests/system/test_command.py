@@ -10,6 +10,8 @@ import pytest
 from command_line import run_voile, write_patients
 
 from voile import Ledger, Schema, load
+from voile.cli.public_facts import KINDS_GUESSED
+from voile.privacy.vault import KINDS_FROM_TYPES
 
 
 def voile(*arguments, cwd):
@@ -87,7 +89,15 @@ def test_a_regression_and_what_no_schema_says(go):
     assert "bounds of unlisted numbers" in looks
     assert "levels of unlisted categories" in looks
     assert "patient_id" in told["notes"][0]
-    assert "guessed" in told["notes"][1]
+    assert told["receipt"]["notes"] == told["quality"]["receipt"]["notes"] == [KINDS_GUESSED]
+    assert load("patients.voile").receipt_.notes == (KINDS_GUESSED,)
+    assert "guessed" in go("train", "patients.csv", "--target", "dose", "--task", "regression")
+
+
+def test_a_receipt_is_silent_about_kinds_that_a_schema_told(go):
+    told = go(*TRAIN, "--json")
+    assert "notes" not in told["receipt"]
+    assert "notes" not in told["quality"]["receipt"]
 
 
 def test_parquet_and_arrow_are_the_same_table(go):
@@ -102,6 +112,8 @@ def test_parquet_and_arrow_are_the_same_table(go):
         told = go("train", name, *TRAIN[2:], "--no-evaluate", "--json")
         assert told["quality"] is None
         assert told["receipt"]["epsilon"] == pytest.approx(1, abs=1e-6)
+        told = go("train", name, "--target", "ill", "--no-evaluate", "--json")
+        assert told["receipt"]["notes"] == [KINDS_FROM_TYPES]
 
 
 def test_people_with_several_rows_are_protected(go):
@@ -137,7 +149,27 @@ def test_edits_by_script_and_by_option(go):
     go("edit", "m.voile", "--undo")
     assert len(load("m.voile").model_.edits) == 7
     assert "as it was trained" in go("edit", "m.voile", "--revert")
-    assert load("m.voile").model_.edits == ()
+    model = load("m.voile").model_
+    assert model.edits == ()
+    assert [edit.what for edit in model.history[-3:]] == ["drop", "undo", "revert"]
+    told = go("edit", "m.voile")
+    assert "dose: drop (taken back)" in told
+    assert "undo; what: drop" in told
+    assert "taken back" in told.splitlines()[0]
+    page = go.folder / "report.html"
+    go("report", "m.voile", "-o", page)
+    for words in ("edits were taken back 2 times", "drop (taken back)", "revert"):
+        assert words in page.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("odd", ["caf\udce9", "a\0b", "\ud800"])
+def test_arguments_that_are_no_text_are_refused_before_anything_is_paid(go, odd):
+    go("ledger", "create", "h.db", "--epsilon", "3", "--dataset", "patients")
+    train = (*TRAIN, "--ledger", "h.db", "--no-evaluate")
+    for more in (("-o", f"{odd}.voile"), ("--dataset", odd), ("--unit", odd)):
+        go(*train, *more, code=2)
+    go("edit", f"{odd}.voile", "--drop", "dose", "--why", odd, code=2)
+    assert not Ledger("h.db").history()
 
 
 def test_rows_need_not_have_a_column_that_was_dropped(go):
@@ -172,6 +204,9 @@ def test_a_black_box_is_explained_and_paid_once(go):
     again = go(*ask, "--ledger", "hospital.db", "--json")
     assert first["values"] == again["values"]
     assert Ledger("hospital.db").spent().epsilon == spent > 0
+    assert KINDS_GUESSED not in first["receipt"]["notes"]
+    ask = tuple(one for one in ask if one not in ("--schema", "patients.yaml"))
+    assert go(*ask, "--json")["receipt"]["notes"][0] == KINDS_GUESSED
 
 
 def test_the_training_of_a_saved_model_is_attacked(go):

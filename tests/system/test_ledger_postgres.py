@@ -11,8 +11,9 @@ from test_ledger_races import BUDGET, check_race, piece_of, run_helper
 from test_ledger_races import __file__ as races
 
 from voile import Budget, Ledger
-from voile.errors import BudgetExceeded, LedgerMismatch, LedgerUnavailable
+from voile.errors import BudgetExceeded, LedgerMismatch, LedgerUnavailable, SettingError
 from voile.privacy.events import Gaussian, Plan
+from voile.privacy.ledger import tables
 from voile.privacy.ledger.entry import new_entry
 
 PIECE = Plan.of(a=Gaussian(noise_multiplier=100))
@@ -97,11 +98,61 @@ def test_one_database_keeps_many_data_sets_apart(database):
 def test_a_newer_format_is_refused(database):
     Ledger(database, BUDGET)
     ask(database, "DROP TRIGGER voile_ledger_append_only ON voile_ledger")
+    with pytest.raises(LedgerMismatch, match="guards against changes are gone"):
+        Ledger(database, BUDGET)
     ask(
-        database, "UPDATE voile_ledger SET facts = replace(facts, '\"format\": 1', '\"format\": 9')"
+        database, "UPDATE voile_ledger SET facts = replace(facts, '\"format\": 2', '\"format\": 9')"
     )
+    ask(database, tables.POSTGRES_GUARDS["voile_ledger_append_only"])
     with pytest.raises(LedgerMismatch, match="format 9"):
         Ledger(database, BUDGET)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE voile_entry SET total_loss = '0.0' WHERE seq = 2",
+        "UPDATE voile_entry SET what = 'y' WHERE seq = 1",
+        "DELETE FROM voile_entry WHERE seq = 1",
+        "DELETE FROM voile_entry WHERE seq = 3",
+        "UPDATE voile_refusal SET why = 'no reason'",
+        "DELETE FROM voile_refusal",
+    ],
+)
+def test_a_changed_ledger_is_noticed(database, statement):
+    ledger = Ledger(database, BUDGET)
+    for _ in range(3):
+        ledger.spend(PIECE, "x")
+    with pytest.raises(BudgetExceeded):
+        ledger.spend(Plan.of(a=Gaussian(noise_multiplier=0.01)), "too much")
+    head = str(ledger.head())
+    ledger.verify(head)
+    ask(database, "ALTER TABLE voile_entry DISABLE TRIGGER ALL")
+    ask(database, "ALTER TABLE voile_refusal DISABLE TRIGGER ALL")
+    ask(database, statement)
+    with pytest.raises(LedgerMismatch, match="guards"):
+        Ledger(database)
+    ask(database, "ALTER TABLE voile_entry ENABLE TRIGGER ALL")
+    ask(database, "ALTER TABLE voile_refusal ENABLE TRIGGER ALL")
+    with pytest.raises(LedgerMismatch):
+        Ledger(database).verify(head)
+
+
+def test_a_missing_right_is_called_so(database):
+    Ledger(database, BUDGET).spend(PIECE, "x")
+    ask(database, "CREATE ROLE guest LOGIN")
+    schema = database.rpartition("%3D")[2]
+    ask(database, f"GRANT USAGE ON SCHEMA {schema} TO guest")
+    guest = database.replace("voile:s3cret@", "guest@")
+    with pytest.raises(LedgerUnavailable, match=r"does not let this user in.*SELECT, INSERT"):
+        Ledger(guest)
+    with pytest.raises(LedgerUnavailable, match=r"does not let this user in.*SELECT, INSERT"):
+        Ledger(guest, BUDGET, dataset="another")
+
+
+def test_a_name_longer_than_its_column_is_refused_before_anything_is_asked(database):
+    with pytest.raises(SettingError, match="200 are allowed"):
+        Ledger(database, BUDGET, dataset="x" * 201)
 
 
 def test_a_refusal_changes_nothing(database):
@@ -157,9 +208,9 @@ def test_a_password_is_pickled_but_never_shown(server, database):
 def test_a_dropped_and_remade_ledger_is_noticed(database):
     ledger = Ledger(database, BUDGET)
     ledger.spend(PIECE, "x")
-    ask(database, "DROP TABLE voile_entry, voile_ledger")
+    ask(database, "DROP TABLE voile_entry, voile_refusal, voile_ledger")
     Ledger(database, BUDGET)
-    with pytest.raises(LedgerMismatch, match="no longer holds entry 1"):
+    with pytest.raises(LedgerMismatch, match=r"no longer (holds entry 1|the one that was opened)"):
         ledger.spend(PIECE, "y")
 
 

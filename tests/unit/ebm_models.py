@@ -97,6 +97,7 @@ def assert_same_model(one, other):
     assert one.schema == other.schema
     assert one.receipt.to_dict() == other.receipt.to_dict()
     assert one.edits == other.edits
+    assert one.history == other.history
     assert one.classes == other.classes
     for name in ("intercept", "intercept_errors"):
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name), strict=True)

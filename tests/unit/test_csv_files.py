@@ -4,6 +4,8 @@ import gzip
 
 import pyarrow as pa
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from voile import Category, Number, Schema
 from voile.cli import csv_files
@@ -322,6 +324,66 @@ def test_a_table_of_several_blocks_is_read_like_one_of_one(tmp_path, monkeypatch
     for size in (100, 1009, 4096):
         monkeypatch.setattr(csv_files, "_BLOCK_BYTES", size)
         assert read_table(path, schema).to_pydict() == whole.to_pydict()
+
+
+def test_a_row_may_be_longer_than_a_block(tmp_path, monkeypatch):
+    """The blocks grow until it fits: no row decides whether there is an error."""
+    path = tmp_path / "t.csv"
+    path.write_bytes(
+        b"age,note\n" + b"1,a\n" * 50 + b'2,"' + b"x\n" * 5000 + b'"\n' + b"3,b\n" * 50
+    )
+    schema = Schema({"age": Number(), "note": Category()})
+    whole = read_table(path, schema)
+    assert [len(one) for one in whole["note"].to_pylist()] == [1] * 50 + [10_000] + [1] * 50
+    for size in (64, 700):
+        monkeypatch.setattr(csv_files, "_BLOCK_BYTES", size)
+        assert read_table(path, schema).to_pydict() == whole.to_pydict()
+    monkeypatch.setattr(csv_files, "_LARGEST_BLOCK", 4096)
+    with pytest.raises(DataError, match="cannot be read as a table with 2 columns"):
+        read_table(path, schema)
+
+
+def test_no_block_ends_inside_a_line_break(tmp_path, monkeypatch):
+    """Arrow would leave out a line feed at the beginning of a block, inside quotes, too."""
+    path = tmp_path / "t.csv"
+    path.write_bytes(b"age,note\r\n" + b'1,"a\r\n\r\nb"\r\n2,\xc3\xbc\xff\r\n\r\n3,\r\n' * 3)
+    schema = Schema({"age": Number(), "note": Category()})
+    for size in range(2, 80):
+        monkeypatch.setattr(csv_files, "_BLOCK_BYTES", size)
+        table = read_table(path, schema)
+        assert table["age"].to_pylist() == [1, 2, 3] * 3
+        assert table["note"].to_pylist() == ["a\r\n\r\nb", None, None] * 3
+
+
+_FIELDS = st.sampled_from(
+    [
+        *(b"", b"1", b"2.5", b"word", b'"quoted"', b'"a, b"', b'"a\nb"', b'"a\r\nb"'),
+        *(b'"say ""hi"""', b"\xc3\xbc", b"\xff", b'a"b', b'"open', b"x" * 50, b"\0"),
+    ]
+)
+_ROWS = st.lists(
+    st.tuples(st.lists(_FIELDS, min_size=1, max_size=3), st.sampled_from([b"\n", b"\r\n", b"\r"])),
+    max_size=25,
+)
+
+
+@given(rows=_ROWS, size=st.integers(2, 120))
+@settings(max_examples=60)
+def test_how_a_file_is_cut_into_blocks_changes_nothing(tmp_path_factory, rows, size):
+    path = tmp_path_factory.getbasetemp() / "cut.csv"
+    path.write_bytes(b"a,b\n" + b"".join(b",".join(fields) + end for fields, end in rows))
+    heading = csv_files.read_heading(path)
+
+    def read():
+        try:
+            return csv_files.read_columns(path, heading, ["a", "b"]).to_pydict()
+        except DataError as error:
+            return str(error)
+
+    whole = read()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(csv_files, "_BLOCK_BYTES", size)
+        assert read() == whole
 
 
 def test_an_archive_that_breaks_off_later_is_refused(tmp_path):

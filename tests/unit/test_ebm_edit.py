@@ -18,7 +18,7 @@ from voile.errors import ModelError, SchemaError, SettingError
 from voile.models.ebm import curves
 from voile.models.ebm.edit import Editor, replay
 from voile.models.ebm.files import from_dict, to_dict
-from voile.models.ebm.history import Edit
+from voile.models.ebm.history import Edit, taken_back, tell_edits
 from voile.models.ebm.model import OTHER
 from voile.privacy.public_rows import encode_public
 
@@ -462,6 +462,11 @@ def test_outputs_that_do_not_exist_are_refused():
     np.testing.assert_array_equal(changed["age"].scores, 2 * model["age"].scores)
 
 
+def assert_same_state(one, other):
+    """Equal to the bit, but for what was done and taken back on the way."""
+    assert_same_model(dataclasses.replace(one, history=()), dataclasses.replace(other, history=()))
+
+
 # -- history ------------------------------------------------------------------------------------
 
 
@@ -581,7 +586,7 @@ def test_a_refused_edit_leaves_the_editor_as_it_was():
     with pytest.raises(VoileError):
         editor.set("pay", 1.0, between=(0, 99))
     assert editor.model is before
-    assert len(editor.redo().history) == 2
+    assert len(editor.redo().model.edits) == 2
 
 
 def test_undo_redo_and_revert():
@@ -591,24 +596,80 @@ def test_undo_redo_and_revert():
     for step in (lambda: editor.drop("age"), lambda: editor.smooth("pay"), editor.revert):
         step()
         states.append(editor.model)
-    assert states[-1] is model
+    assert states[-1].edits == ()
+    assert_same_state(states[-1], model)
     for state in reversed(states[:-1]):
-        assert editor.undo().model is state
+        assert_same_state(editor.undo().model, state)
     with pytest.raises(ModelError, match="nothing to undo"):
         editor.undo()
     for state in states[1:]:
-        assert editor.redo().model is state
+        assert_same_state(editor.redo().model, state)
     with pytest.raises(ModelError, match="nothing to redo"):
         editor.redo()
     editor.undo().undo().drop("job")
     with pytest.raises(ModelError, match="nothing to redo"):
         editor.redo()
-    assert [edit.term for edit in editor.history] == ["age", "job"]
+    assert [edit.term for edit in editor.model.edits] == ["age", "job"]
 
 
 def test_revert_without_edits_is_no_step():
     editor = Editor(make_model()).drop("age").undo().revert()
-    assert [edit.term for edit in editor.redo().history] == ["age"]
+    assert [edit.what for edit in editor.history] == ["drop", "undo"]
+    assert [edit.term for edit in editor.redo().model.edits] == ["age"]
+
+
+def test_what_was_taken_back_stays_in_the_history_with_who_did_it():
+    model = make_model()
+    first = Editor(model, who="Dr. A").smooth("pay").drop("age", why="not to be used").model
+    editor = Editor(from_dict(to_dict(first)), who="Dr. B").undo(why="it is to be used")
+    drop, undo = editor.history[1:]
+    assert (drop.what, drop.term, drop.who, drop.why) == ("drop", "age", "Dr. A", "not to be used")
+    assert (undo.what, undo.term, undo.who, undo.why) == (
+        *("undo", "age", "Dr. B"),
+        "it is to be used",
+    )
+    assert undo.settings == {"what": "drop", "when": drop.when}
+    assert [edit.what for edit in editor.model.edits] == ["smooth"]
+    again = Editor(from_dict(to_dict(editor.model)), who="Dr. C").revert()
+    assert [edit.what for edit in again.history] == ["smooth", "drop", "undo", "revert"]
+    assert again.model.edits == ()
+    assert again.model.original is None
+    last = Editor(from_dict(to_dict(again.model)), who="Dr. D").drop("job").model
+    assert [edit.who for edit in last.history] == ["Dr. A", "Dr. A", "Dr. B", "Dr. C", "Dr. D"]
+    assert_same_model(last.original, model)
+    stored = from_dict(to_dict(last))
+    assert stored.history == last.history
+    assert_same_model(stored, last)
+
+
+def test_a_file_without_a_history_has_that_of_its_edits():
+    data = to_dict(Editor(make_model()).drop("age").model)
+    assert "history" not in data
+    assert from_dict(data).history == from_dict(data).edits
+
+
+@pytest.mark.parametrize("damage", ["lacking", "unknown term", "no edit", "a move in force"])
+def test_a_history_that_contradicts_its_model_is_refused(damage):
+    data = to_dict(Editor(make_model()).drop("age").drop("job").undo().model)
+    line = data["history"][0]
+    if damage == "lacking":
+        data["history"] = data["history"][1:]
+    elif damage == "unknown term":
+        data["history"].append({**line, "term": "nothing"})
+    elif damage == "no edit":
+        data["history"] = {"0": line}
+    else:
+        data["edits"].append(data["history"][2])
+    with pytest.raises(ModelError):
+        from_dict(data)
+
+
+def test_lines_say_what_is_in_force_no_more():
+    model = Editor(make_model(), who="A").drop("age").drop("job").undo().redo().undo().model
+    told = [words for _, words in tell_edits(model.history, model.edits)]
+    assert told[:2] == ["drop", "drop (taken back)"]
+    assert [words.split(";")[0] for words in told[2:]] == ["undo", "redo", "undo"]
+    assert taken_back(model.history) == 2
 
 
 def test_a_stored_model_can_be_edited_on_and_undone():
@@ -620,11 +681,11 @@ def test_a_stored_model_can_be_edited_on_and_undone():
     assert editor.model.original is stored.original
     assert_same_model(editor.model.original, model)
     editor.undo()
-    assert editor.model is stored
-    assert_same_model(editor.undo().model, replay(model, first.edits[:1]))
-    assert_same_model(editor.undo().model, model)
+    assert_same_state(editor.model, stored)
+    assert_same_state(editor.undo().model, replay(model, first.edits[:1]))
+    assert_same_state(editor.undo().model, model)
     with pytest.raises(ModelError, match="nothing to undo"):
         editor.undo()
     editor.redo().redo().redo()
-    assert [edit.who for edit in editor.history] == ["a", "a", "b"]
-    assert_same_model(editor.revert().model, model)
+    assert [edit.who for edit in editor.model.edits] == ["a", "a", "b"]
+    assert_same_state(editor.revert().model, model)

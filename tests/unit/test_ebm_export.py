@@ -192,7 +192,7 @@ def test_the_guide_has_receipt_and_changes(tmp_path):
     for line in str(model.receipt).splitlines():
         assert line in text
     changes = lines[lines.index(("Changes made by people after training",)) + 1]
-    assert changes[1:] == ("Dr. Weber", "drop age", "not to be used")
+    assert changes[1:] == ("Dr. Weber", "age: drop", "not to be used")
     assert "Changes made by people after training" not in [
         line[0] for line in guide_of(make_model(), tmp_path / "t.xlsx") if line
     ]

@@ -5,6 +5,7 @@ Where numbers are compared, noise is fixed, so every test gives the same result 
 
 import json
 import math
+import re
 import warnings
 
 import numpy as np
@@ -18,7 +19,7 @@ from voile import Budget, Category, Ledger, LVQ1Classifier, Number, PrivateExpla
 from voile.errors import BudgetExceeded, DataError, LedgerMismatch, SchemaError, SettingError
 from voile.explain.influences import Influences
 from voile.explain.of_blackbox.crossover import crossover
-from voile.explain.of_blackbox.training_data import FAITHFUL, NEVER_ASKED, ROW_BY_ROW, UNKNOWN
+from voile.explain.of_blackbox.receipt_notes import FAITHFUL, NEVER_ASKED, ROW_BY_ROW, UNKNOWN
 from voile.privacy.noise import fixed_noise
 
 READING = ("release", "interactive", "adaptive", "enhanced")
@@ -39,7 +40,10 @@ def model(rows):
 
 
 def make(strategy="summary", rows=X, *, of=model, **changes):
+    # The published algorithms answer by what was asked before; here one person asks alone.
+    shared = strategy in ("adaptive", "enhanced", "offline")
     settings = {"schema": KNOWN, "epsilon": 4.0, "queries": 6, "steps": 12, **changes}
+    settings = {"shared_questions": shared, **settings}
     return PrivateExplainer(of, rows, strategy=strategy, **settings)
 
 
@@ -246,10 +250,12 @@ def test_a_model_with_a_receipt_tells_what_it_guarantees(tmp_path):
         assert "(2, 1e-05)" in note
         assert "own receipt" in note
     assert len(explainer.explain(ASKED)) == 3
-    # The noise of gradient steps shrinks delta for a single explanation.
+    # The exact score is in every explanation, so noise on the way makes no delta smaller.
     noisy = make("interactive", of=fitted, epsilon=0.1, queries=1000)
-    (note,) = (one for one in noisy.receipt_.notes if "Training data" in one)
-    assert "A single explanation has (2, " in note
+    assert np.array_equal(noisy.explain(ASKED).scores[:, 0], 2 * fitted.predict(ASKED) - 1)
+    (again,) = (one for one in noisy.receipt_.notes if "Training data" in one)
+    assert again == note
+    assert len(re.findall(r"\(\S+, \S+\)-differential", again)) == 1
     bare = LVQ1Classifier(epsilon=math.inf, schema=schema).fit(X, labels)
     assert any("NO guarantee; its own" in one for one in make(of=bare).receipt_.notes)
 
@@ -301,7 +307,7 @@ def mixed_table(rows=800):
 
 def ward_model(rows):
     assert list(rows.columns) == ["dose", "visits", "ward"]
-    assert rows["visits"].dtype.kind == "i"
+    assert rows["visits"].dtype == np.float64  # by the schema, which does not say "whole"
     ward = np.asarray(rows["ward"].astype(object) == "a", dtype=np.float64)
     return 0.1 + 0.5 * ward - 0.3 * rows["visits"].to_numpy() / 4
 
@@ -318,7 +324,7 @@ def ward_model(rows):
 @pytest.mark.parametrize("strategy", ["summary", "release"])
 def test_what_the_schema_lacks_is_found_for_a_part_of_the_price(schema, strategy):
     table = mixed_table()
-    with fixed_noise(1):
+    with fixed_noise(2):
         explainer = make(strategy, table, of=ward_model, schema=schema, epsilon=20.0, queries=2)
         asked = pd.DataFrame({"dose": [5.0, None], "visits": [1, 4], "ward": ["b", "nowhere"]})
         found = explainer.explain(asked)
@@ -546,11 +552,11 @@ def test_another_model_under_the_same_name_is_refused_where_answers_are_stored()
 
     for strategy in READING:
         ledger = Ledger(Budget(4.0, 1e-6))
-        make(strategy, ledger=ledger).explain(ASKED)
+        make(strategy, ledger=ledger, shared_questions=True).explain(ASKED)
         lines = len(ledger.history())
         for later in (strategy, "offline"):
             with pytest.raises(LedgerMismatch, match="model"):
-                make(later, of=other, ledger=ledger)
+                make(later, of=other, ledger=ledger, shared_questions=True)
         assert len(ledger.history()) == lines
     # A summary has nothing of the model in it.
     ledger = Ledger(Budget(4.0, 1e-6))
@@ -562,8 +568,8 @@ def test_another_model_under_the_same_name_is_refused_where_answers_are_stored()
 
 def test_two_names_pay_twice_from_one_ledger():
     ledger = Ledger(Budget(4.0, 1e-6))
-    one = make("release", ledger=ledger, epsilon=1.0, name="one")
-    two = make("release", ledger=ledger, epsilon=1.0, name="two")
+    one = make("release", ledger=ledger, epsilon=1.0, name="one", shared_questions=True)
+    two = make("release", ledger=ledger, epsilon=1.0, name="two", shared_questions=True)
     first, second = one.explain(ASKED), two.explain(ASKED)
     assert not same_values(first, second)
     assert one.receipt_.epsilon == pytest.approx(two.receipt_.epsilon)
@@ -586,7 +592,7 @@ def test_a_name_is_text(name):
 
 @pytest.mark.parametrize("strategy", READING)
 def test_when_the_budget_is_gone_answers_come_from_earlier_ones(strategy):
-    explainer = make(strategy, queries=2, epsilon=1.0, steps=100)
+    explainer = make(strategy, queries=2, epsilon=1.0, steps=100, shared_questions=True)
     asked = np.array([[x, y] for x in (0.0, 0.5, 1.0) for y in (0.0, 0.5, 1.0)])
     answered = []
     for point in asked:
@@ -604,12 +610,29 @@ def test_when_the_budget_is_gone_answers_come_from_earlier_ones(strategy):
 
 
 @pytest.mark.parametrize("strategy", READING)
-def test_a_ledger_that_others_used_up_is_no_error_for_who_asks(strategy):
+def test_where_nothing_was_answered_and_nothing_is_left_nothing_is_made_up(strategy):
     ledger = Ledger(Budget(4.0, 1e-6))
     make(ledger=ledger, name="other")
-    found = make(strategy, ledger=ledger).explain(ASKED)
-    assert set(found.answered) == {"offline"}
-    assert np.isinf(found.standard_errors).all()
+    lines = len(ledger.history())
+    explainer = make(strategy, ledger=ledger)
+    with pytest.raises(BudgetExceeded, match="3 of 3 rows have no answer"):
+        explainer.explain(ASKED)
+    assert len(ledger.history()) == lines
+
+
+@pytest.mark.parametrize("strategy", ["release", "interactive"])
+def test_when_the_budget_is_gone_new_questions_are_refused_and_old_answers_stay(strategy):
+    explainer = make(strategy, queries=2, epsilon=1.0)
+    first = explainer.explain(ASKED[:1])
+    with pytest.raises(BudgetExceeded, match="1 of 3 rows have no answer"):
+        explainer.explain(ASKED)
+    paid = explainer.receipt_.epsilon
+    again = explainer.explain(ASKED[:2])
+    assert again.answered == ("stored", "stored")
+    assert same(again[0], first)
+    assert explainer.receipt_.epsilon == paid <= 1.0
+    with pytest.raises(BudgetExceeded, match="1 of 1 rows"):
+        explainer.explain(ASKED[2:])
 
 
 def test_a_summary_that_does_not_fit_is_refused_and_nothing_is_spent():
@@ -660,7 +683,7 @@ def test_offline_answers_come_from_an_earlier_explainer_and_read_no_row():
         make("offline")
     for strategy in READING:
         ledger = Ledger(Budget(4.0, 1e-6))
-        first = make(strategy, ledger=ledger)
+        first = make(strategy, ledger=ledger, shared_questions=True)
         answered = first.explain(ASKED)
         lines, paid = len(ledger.history()), first.receipt_.epsilon
         offline = make("offline", ledger=ledger)
@@ -872,6 +895,34 @@ def test_a_model_that_fails_on_a_private_row_harms_that_row_alone(strategy, fail
     assert "secret" not in out + err
 
 
+def test_a_row_without_a_value_does_not_change_how_others_look_to_the_model():
+    """Whole numbers become floats where one is missing or unlisted: for that row alone."""
+
+    def by_text(rows):
+        return np.where(rows["ward"].astype(str).isin(["1", "2"]), 0.5, -0.5)
+
+    schema = Schema({"ward": Category([1, 2]), "dose": Number(0, 1)}, rows=ROWS)
+    seen = []
+    for odd in ((), (17,), (17, 40, 399)):
+        # (Of 64 bits they are what the schema says, whatever the table has.)
+        table = pd.DataFrame({"ward": (np.arange(ROWS) % 2 + 1).astype(np.int32), "dose": X[:, 0]})
+        table.loc[list(odd), "ward"] = 7
+        asked = []
+
+        def of(rows, asked=asked):
+            asked.append((len(rows), str(rows["ward"].dtype)))
+            return by_text(rows)
+
+        explainer = make("release", table, of=of, schema=schema, epsilon=math.inf)
+        explainer.explain(table.iloc[:1])
+        (count,) = (n for n, kind in asked if n > 100 and kind == "int32")
+        assert count == ROWS - len(odd)
+        # Without noise, the mean score of the rows near a row, which all but a few say is 0.5.
+        seen.append(explainer.explain(table.iloc[:1]).intercepts[0, 0])
+    assert seen[0] == pytest.approx(0.5, abs=1e-3)
+    assert seen[2] > 0.4
+
+
 def test_labels_that_cannot_be_read_harm_their_row_alone():
     class Labels:
         classes_ = ("no", "yes")
@@ -955,7 +1006,7 @@ def test_quality_by_group():
 
 def test_quality_of_questions_that_cost_is_paid_for():
     public = np.random.default_rng(8).uniform(0, 1, (100, 2))
-    explainer = make("release", queries=50)
+    explainer = make("release", queries=50, shared_questions=True)
     assert explainer.receipt_.epsilon == 0.0
     explainer.quality(public, asked=10)
     assert 0.0 < explainer.receipt_.epsilon <= 4.0

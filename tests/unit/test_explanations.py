@@ -345,7 +345,7 @@ def test_wrong_data_are_refused():
         LocalExplanation.from_dict({**told, "scores": [[1.0, 2.0]]})
     with pytest.raises(DataError, match="numbers"):
         LocalExplanation.from_dict({**told, "values": [[["a"]] * 3]})
-    with pytest.raises(DataError, match="cannot be read"):
+    with pytest.raises(DataError, match="has no 'given'"):
         Explanation.from_dict({name: value for name, value in told.items() if name != "given"})
     for text in ("{", "[]"):
         with pytest.raises(DataError, match="JSON"):

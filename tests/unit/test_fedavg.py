@@ -242,10 +242,13 @@ def test_a_ledger_of_rows_is_not_one_of_clients():
     classifier("client", ledger=ledger, epsilon=1.0).fit_federated(federation())
     classifier("client", ledger=ledger, epsilon=1.0).fit_federated(federation())
     assert len(ledger.history()) == 2
-    ledger.spend(Plan.of(count=Gaussian(noise_multiplier=10)), "a count of rows")
-    with pytest.raises(LedgerMismatch, match="ledger of its own"):
-        classifier("client", ledger=ledger, epsilon=1.0).fit_federated(federation())
-    assert len(ledger.history()) == 3
+    with pytest.raises(LedgerMismatch, match="one client may lose, and the job protects one row"):
+        ledger.spend(Plan.of(count=Gaussian(noise_multiplier=10)), "a count of rows")
+    rows = Ledger(Budget(100.0, 0.5))
+    rows.spend(Plan.of(count=Gaussian(noise_multiplier=10)), "a count of rows")
+    with pytest.raises(LedgerMismatch, match="one row may lose, and the job protects one client"):
+        classifier("client", ledger=rows, epsilon=1.0).fit_federated(federation())
+    assert (len(ledger.history()), len(rows.history())) == (2, 1)
 
 
 # -- manners -------------------------------------------------------------------------------------

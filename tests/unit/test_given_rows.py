@@ -1,6 +1,7 @@
 """Rows as users give them, and rows rebuilt so that a model takes them for the user's own."""
 
 import datetime as dt
+import math
 import pickle
 
 import numpy as np
@@ -17,6 +18,7 @@ from sklearn.preprocessing import OneHotEncoder
 from voile import Category, Number, Schema, Unit, protect
 from voile.errors import DataError, SchemaError, SettingError
 from voile.explain.of_blackbox.given_rows import read_rows
+from voile.privacy.encode import encode_values
 
 SCHEMA = Schema(
     {
@@ -145,15 +147,56 @@ def test_missing_and_other_values_are_missing_as_pandas_has_them():
     assert rebuilt.isna().iloc[1:].all(axis=None)
     assert not rebuilt.isna().iloc[0].any()
     assert rebuilt["age"].dtype == np.float64
-    assert rebuilt["age"][0] == 50.0  # whole, though drawn as 50.3
+    assert rebuilt["age"][0] == 50.0  # whole by its narrow type, though drawn as 50.3
     assert rebuilt["weight"].dtype == np.float32
     assert rebuilt["smokes"].tolist()[0] is True
-    assert given.never_missing == {"age", "grade", "smokes"}
+
+
+TABLES = {
+    "pandas": lambda values: pd.DataFrame({"a": values}),
+    "mapping": lambda values: {"a": np.array(values)},
+    "array": lambda values: np.array(values).reshape(-1, 1),
+    "nullable": lambda values: pd.DataFrame({"a": pd.array(values)}),
+    "arrow beneath": lambda values: pd.DataFrame(
+        {"a": pd.Series(values, dtype=pd.ArrowDtype(pa.array(values).type))}
+    ),
+    "polars": lambda values: pl.DataFrame({"a": values}, strict=False),
+    "arrow": lambda values: pa.table({"a": values}),
+}
+
+
+@pytest.mark.parametrize("held", TABLES)
+@pytest.mark.parametrize(
+    "column",
+    [
+        *(Number(0, 9), Number(0, 9, whole=True), Number(0, 9, missing=False), Category([1, 2])),
+        *(
+            Number(0, 9, whole=True, missing=False),
+            Category([1, 2.5]),
+            Category([1], missing=False),
+        ),
+    ],
+)
+def test_the_schema_alone_decides_whether_64_bit_numbers_are_whole(held, column):
+    """One fraction, or one empty cell, makes other types of whole numbers."""
+    schema, types = Schema({"a": column}), set()
+    for values in ([1, 2], [1.0, 2.0], [1, 2.5], [1.0, math.nan]):
+        _, _, given = read_rows(TABLES[held](values), schema=schema)
+        rebuilt = given.rebuild({"a": encode_values([1, 2], column)}, 2, schema)
+        own = rebuilt if held == "array" else rebuilt["a"]
+        types.add(str(own.type if held == "arrow" else own.dtype).lower())
+    assert len(types) == 1
+    plain = held in ("pandas", "mapping", "array")
+    whole = isinstance(column, Number) and column.whole and not (plain and column.missing)
+    listed = isinstance(column, Category) and not plain and column.levels != (1, 2.5)
+    assert ("int" in types.pop()) == (whole or listed)
 
 
 def test_numbers_stay_within_their_type():
     X = np.zeros((2, 1), dtype=np.int64)
-    _, schema, given = read_rows(X, schema=Schema({"a": Number(-1e30, 1e30)}))
+    most = 2.0**51
+    schema = Schema({"a": Number(-most, most, whole=True, missing=False)})
+    _, _, given = read_rows(X, schema=schema)
     rebuilt = given.rebuild({"a": np.array([1e30, -1e30])}, 2, schema)
     assert rebuilt.dtype == np.int64
     assert rebuilt[0, 0] > 2**62
@@ -224,7 +267,7 @@ def test_an_array_with_gaps():
     X = np.zeros((2, 2), dtype=np.int64)
     _, schema, given = read_rows(X, schema=Schema({"a": Number(0, 9), "b": Category([0, 1])}))
     rebuilt = given.rebuild({"a": np.array([2.6, 1]), "b": np.array([1, 2])}, 2, schema)
-    np.testing.assert_array_equal(rebuilt, [[3, 1], [1, np.nan]])
+    np.testing.assert_array_equal(rebuilt, [[2.6, 1], [1, np.nan]])
 
 
 def test_lists_and_mappings():
@@ -241,7 +284,17 @@ def test_lists_and_mappings():
     assert rebuilt["t"] == ["a", "b"]
     assert rebuilt["n"].dtype == np.int16
     series = round_trip({"n": pd.Series([1, 2])}, Schema({"n": Number(0, 9)}))
-    assert series["n"].dtype == np.int64
+    assert series["n"].dtype == np.float64
+
+
+def test_a_key_that_the_first_mapping_lacks_is_missing_there():
+    """Whether there is an error, and which columns there are, must not hang on one row."""
+    named = Schema({"n": Number(0, 9), "t": Category(["a", "b"])})
+    records = [{"n": 1}, {"n": 2, "t": "b"}]
+    rows, _, given = read_rows(records, schema=named)
+    assert rows == {"n": [1, 2], "t": [None, "b"]}
+    assert protect(rows, schema=named).schema == named
+    assert [one.name for one in given.form.columns] == ["n", "t"]
 
 
 def test_a_parquet_file(tmp_path):
@@ -304,8 +357,9 @@ def test_columns_that_the_schema_lacks():
     _, _, given = read_rows(frame, schema=small, names_read=["weight", "age"])
     columns = given.encode(frame, small)
     assert list(given.rebuild(columns, ROWS, small).columns) == ["weight", "age"]
-    _, described, _ = read_rows(frame, schema=None, names_read=["weight", "age"])
-    assert list(described) == ["weight", "age"]
+    rows, described, _ = read_rows(frame, schema=None, names_read=["weight", "age"])
+    assert list(rows.columns) == ["weight", "age"]
+    assert described is None  # `protect` tells kinds by types, and receipts say so
     assert read_rows(frame, schema=None, names_read=list(frame.columns))[1] is None
 
 
@@ -325,7 +379,8 @@ def test_levels_that_cannot_be_values_of_the_column():
         _, _, given = read_rows(X, schema=schema)
         with pytest.raises(SchemaError, match=r"levels of column 'a'.*int64"):
             given.rebuild({"a": np.array([0, 1])}, 2, schema)
-    for levels, values in (([1.5, 2], [1, 2]), (["no", "yes"], [True, False])):
+    narrow = np.array([1, 2], np.int32)
+    for levels, values in (([1.5, 2], narrow), (["no", "yes"], [True, False])):
         schema, frame = Schema({"a": Category(levels)}), pd.DataFrame({"a": values})
         for X in (frame, pl.from_pandas(frame)):
             _, _, given = read_rows(X, schema=schema)
@@ -364,7 +419,7 @@ TEXTS = ["A good, GOOD film!", "bad", "", "goods x0"]
 @pytest.mark.parametrize("make", [list, tuple, np.array, pd.Series, pl.Series])
 def test_texts(make):
     rows, schema, given = read_rows(make(TEXTS), schema=None, vocabulary=WORDS)
-    assert dict(schema) == dict.fromkeys(WORDS, Number(0, 1))
+    assert dict(schema) == dict.fromkeys(WORDS, Number(0, 1, whole=True, missing=False))
     assert protect(rows, schema=schema).schema == schema
     expected = CountVectorizer(vocabulary=WORDS, binary=True).transform(TEXTS).toarray()
     assert (np.column_stack(list(rows.values())) == expected).all()
@@ -407,7 +462,7 @@ def test_vocabularies_that_are_refused():
 def test_pictures(shape):
     X = np.random.default_rng(0).integers(0, 256, (5, *shape), dtype=np.uint8)
     rows, schema, given = read_rows(X, schema=None)
-    assert set(schema.values()) == {Number(0, 255)}
+    assert set(schema.values()) == {Number(0, 255, whole=True, missing=False)}
     assert len(schema) == np.prod(shape)
     assert protect(rows, schema=schema).schema == schema
     rebuilt = given.rebuild(given.encode(X, schema), 5, schema)
@@ -433,10 +488,11 @@ def test_flat_pictures_and_other_types():
     assert (given.encode(X[0].reshape(2, 3), schema)["x1"] == X[0, 1]).all()
     own = Schema({f"p{i}": Number(0, 2) for i in range(6)})
     assert read_rows(X, schema=own, image_shape=(2, 3))[1] is own
-    assert set(read_rows(X > 0.5, schema=None, image_shape=(2, 3))[1].values()) == {Number(0, 1)}
+    truths = read_rows(X > 0.5, schema=None, image_shape=(2, 3))[1]
+    assert set(truths.values()) == {Number(0, 1, whole=True, missing=False)}
     frame = pd.DataFrame((X * 255).astype(np.uint8), columns=list("abcdef"))
     _, schema, given = read_rows(frame, schema=None, image_shape=(2, 3))
-    assert schema == Schema(dict.fromkeys("abcdef", Number(0, 255)))
+    assert schema == Schema(dict.fromkeys("abcdef", Number(0, 255, whole=True, missing=False)))
     assert given.rebuild(given.encode(frame, schema), 5, schema).equals(frame)
     pictures = X.reshape(5, 2, 3).tolist()
     _, schema, given = read_rows(pictures, schema=None, image_shape=(2, 3), pixel_range=(0, 1))

@@ -196,9 +196,9 @@ def test_every_opening_is_in_the_receipt_and_after_the_payment(
     paid = []
     original = Ledger.spend
 
-    def watched(self, plan, what):
+    def watched(self, plan, what, **unit):
         assert openings == [], "the rows were looked at before the plan was paid"
-        entry = original(self, plan, what)
+        entry = original(self, plan, what, **unit)
         paid.append(entry)
         return entry
 

@@ -71,7 +71,7 @@ def test_pages_stand_alone_and_are_the_same_each_time(told, tmp_path):
     text = text_of(page)
     assert told.receipt.promise in text
     assert "This page costs nothing" in text
-    assert "No row of the private table is shown" in text
+    assert "The rows on this page are those that were asked about" in text
     assert "nan" not in text.lower()
     assert not re.search(r"\d\.\d{9,}", text)
     assert told.to_html(tmp_path / "a.html").read_text() == page

@@ -44,7 +44,7 @@ from voile.privacy.events import (
 )
 from voile.privacy.filter import Amount
 from voile.privacy.ledger import EntryKind
-from voile.privacy.ledger.sql import url_of
+from voile.privacy.ledger.engines import url_of
 
 BUDGET = Budget(1, 1e-6)
 SHAPE = Plan((gaussian_share("sums", 1.0),))

@@ -1,9 +1,11 @@
 """What can happen to the file of a ledger: lost, damaged, replaced, misread, changed."""
 
 import math
+import os
 import pickle
 import shutil
 import sqlite3
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -26,6 +28,7 @@ from voile.privacy.events import (
     PoissonGaussian,
     Threshold,
 )
+from voile.privacy.ledger import sql
 
 BUDGET = Budget(1, 1e-6)
 SHAPE = Plan((gaussian_share("sums", 1.0),))
@@ -74,14 +77,18 @@ def test_a_missing_ledger_needs_a_budget_and_leaves_no_file(tmp_path):
 
 
 def rewrite(path, *statements):
-    """Change a file as someone with another program could, triggers removed."""
+    """Change a file as someone with another program could, and put its guards back."""
     connection = sqlite3.connect(path)
-    for (trigger,) in connection.execute(
-        "SELECT name FROM sqlite_master WHERE type = 'trigger'"
-    ).fetchall():
-        connection.execute(f"DROP TRIGGER {trigger}")
+    guards = connection.execute(
+        "SELECT name, sql FROM sqlite_master WHERE type = 'trigger'"
+    ).fetchall()
+    for name, _ in guards:
+        connection.execute(f"DROP TRIGGER {name}")
     for statement in statements:
         connection.execute(statement)
+    for _, text in guards:
+        with suppress(sqlite3.OperationalError):  # its table was dropped
+            connection.execute(text)
     connection.commit()
     connection.close()
 
@@ -90,11 +97,11 @@ def rewrite(path, *statements):
     ("statement", "message"),
     [
         (
-            "UPDATE voile_ledger SET facts = replace(facts, '\"format\": 1', '\"format\": 2')",
-            "format 2",
+            "UPDATE voile_ledger SET facts = replace(facts, '\"format\": 2', '\"format\": 3')",
+            "format 3",
         ),
         (
-            "UPDATE voile_ledger SET facts = replace(facts, '\"format\": 1', '\"form\": 1')",
+            "UPDATE voile_ledger SET facts = replace(facts, '\"format\": 2', '\"form\": 2')",
             "damaged",
         ),
         ("UPDATE voile_ledger SET facts = replace(facts, 'gdp', 'hope')", "damaged"),
@@ -130,11 +137,12 @@ def test_a_damaged_entry_stops_all_spending(tmp_path, change):
     ledger = Ledger(path, BUDGET)
     ledger.spend(PIECE, "x")
     rewrite(path, f"UPDATE voile_entry SET {change}")
-    for again in (ledger, Ledger(path)):
-        with pytest.raises(LedgerError):
-            again.spend(PIECE, "y")
-        with pytest.raises(LedgerError):
-            again.history()
+    with pytest.raises(LedgerError):
+        ledger.spend(PIECE, "y")
+    with pytest.raises(LedgerError):
+        ledger.history()
+    with pytest.raises(LedgerMismatch, match="tampered with or damaged"):
+        Ledger(path)
 
 
 def test_a_total_that_is_no_number_admits_nothing(tmp_path):
@@ -154,10 +162,12 @@ CHANGES = [
     "DELETE FROM voile_entry WHERE seq = 2",
     "UPDATE voile_ledger SET facts = '{}'",
     "DELETE FROM voile_ledger",
-    "INSERT OR REPLACE INTO voile_entry SELECT dataset, seq, id, at, who, what, kind, plan, "
-    "price_loss, price_chance, '0.0', '0.0', alone, parent FROM voile_entry WHERE seq = 2",
-    "REPLACE INTO voile_entry SELECT dataset, 1000, id, at, who, what, kind, plan, "
-    "price_loss, price_chance, '0.0', '0.0', alone, parent FROM voile_entry WHERE seq = 2",
+    "INSERT OR REPLACE INTO voile_entry SELECT dataset, seq, id, at, who, "
+    "known_by, what, kind, unit, plan, price_loss, price_chance, '0.0', '0.0', alone, parent, "
+    "digest, signature FROM voile_entry WHERE seq = 2",
+    "REPLACE INTO voile_entry SELECT dataset, 1000, id, at, who, "
+    "known_by, what, kind, unit, plan, price_loss, price_chance, '0.0', '0.0', alone, parent, "
+    "digest, signature FROM voile_entry WHERE seq = 2",
     "REPLACE INTO voile_ledger SELECT dataset, '{}' FROM voile_ledger",
 ]
 
@@ -217,12 +227,12 @@ def test_a_file_replaced_by_garbage_is_refused(tmp_path, content):
     ledger.spend(PIECE, "x")
     path.write_bytes(content)
     for action in use(ledger):
-        with pytest.raises(LedgerUnavailable, match="does not answer"):
+        with pytest.raises(LedgerError, match=r"does not answer|damaged"):
             action()
     assert path.read_bytes() == content
-    if content:
-        with pytest.raises(LedgerUnavailable, match="does not answer"):
-            Ledger(path, BUDGET)
+    with pytest.raises(LedgerMismatch, match=r"damaged|is no ledger"):
+        Ledger(path, BUDGET)
+    assert path.read_bytes() == content
 
 
 @pytest.mark.parametrize("keep", [100, 3000, 4096, 0.5])
@@ -248,14 +258,46 @@ def test_a_folder_in_place_of_the_file_is_refused(tmp_path):
         Ledger(tmp_path / "l.db", BUDGET)
 
 
-def test_an_empty_file_may_become_a_ledger(tmp_path):
+@pytest.mark.parametrize("foreign", [False, True])
+def test_what_exists_and_is_no_ledger_is_no_fresh_budget(tmp_path, foreign):
     path = tmp_path / "l.db"
     path.touch()
-    with pytest.raises(LedgerMismatch, match="needs a budget"):
-        Ledger(path)
-    assert path.read_bytes() == b""
+    if foreign:
+        connection = sqlite3.connect(path)
+        connection.execute("CREATE TABLE patients (age INTEGER)")
+        connection.close()
+    before = path.read_bytes()
+    for given in ((), (BUDGET,)):
+        with pytest.raises(LedgerMismatch, match="exists and is no ledger"):
+            Ledger(path, *given)
+    assert path.read_bytes() == before
+
+
+def test_an_interrupted_creation_leaves_nothing_in_the_way(tmp_path, monkeypatch):
+    path = tmp_path / "l.db"
+
+    def die(*_):
+        raise KeyboardInterrupt
+
+    for name in ("make_tables", "_link"):
+        with monkeypatch.context() as patched:
+            patched.setattr(sql.tables if name == "make_tables" else sql, name, die)
+            with pytest.raises(KeyboardInterrupt):
+                Ledger(path, BUDGET)
+        assert list(tmp_path.iterdir()) == []
+    # Killed outright, a creation leaves a file of another name, which is in nobody's way.
+    (tmp_path / ".l.db.1-00000000.new").touch()
     Ledger(path, BUDGET).spend(PIECE, "x")
     assert len(Ledger(path).history()) == 1
+
+
+def test_a_file_system_without_second_names_has_ledgers_too(tmp_path, monkeypatch):
+    def refuse(*_):
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", refuse)
+    Ledger(tmp_path / "l.db", BUDGET).spend(PIECE, "x")
+    assert [one.name for one in tmp_path.iterdir()] == ["l.db"]
 
 
 def test_another_ledger_in_its_place_is_noticed(tmp_path):
@@ -264,11 +306,11 @@ def test_another_ledger_in_its_place_is_noticed(tmp_path):
     ledger.spend(PIECE, "x")
     path.unlink()
     other = Ledger(path, BUDGET)
-    with pytest.raises(LedgerMismatch, match=r"no longer holds entry 1"):
+    with pytest.raises(LedgerMismatch, match=r"no longer (holds entry 1|the one that was opened)"):
         ledger.spend(PIECE, "y")
     for _ in range(3):
         other.spend(PIECE, "z")
-    with pytest.raises(LedgerMismatch, match=r"no longer holds entry 1"):
+    with pytest.raises(LedgerMismatch, match=r"no longer (holds entry 1|the one that was opened)"):
         ledger.spend(PIECE, "y")
     assert len(other.history()) == 3
 

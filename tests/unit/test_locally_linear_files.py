@@ -127,13 +127,13 @@ def test_a_trained_model_cannot_be_changed():
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ('{"kind": "KIND"', "not JSON"),
+        ('{"kind": "KIND"', "not valid JSON"),
         ('{"kind": "KIND", "kind": "KIND"}', "twice"),
         ('{"kind": "KIND", "format": NaN}', "NaN"),
         ('{"kind": "KIND", "format": Infinity}', "Infinity"),
         ('{"kind": "KIND", "format": 99, "voile": "9.9"}', "9.9"),
         ('{"kind": "KIND", "format": 1}', "has no"),
-        ("", "not JSON"),
+        ("", "not valid JSON"),
         ("[]", "model"),
     ],
 )

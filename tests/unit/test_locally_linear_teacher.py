@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -20,6 +21,7 @@ from voile import (
     protect,
 )
 from voile.errors import DataError, SettingError, VoileError
+from voile.models.locally_linear.teacher import ROWS_GIVEN_AS_PUBLIC
 from voile.privacy.noise import fixed_noise
 from voile.privacy.sources.source import RowSource
 
@@ -40,6 +42,7 @@ class Teacher:
     """Answers by a rule, and says what its training cost."""
 
     classes_ = np.array(["no", "yes"])
+    model_ = SimpleNamespace(schema=SCHEMA)
 
     def __init__(self, receipt=None, **more):
         self.asked = 0
@@ -94,7 +97,9 @@ def nobody_looks(monkeypatch, request):
 
 def test_the_student_agrees_with_its_teacher():
     teacher = Teacher(make_receipt())
-    student = LocallyLinearClassifier(**QUICK).learn_from(teacher, make_rows())
+    student = LocallyLinearClassifier(**QUICK).learn_from(
+        teacher, make_rows(), rows_are_public=True
+    )
     fresh = make_rows(500, 9)
     assert list(student.classes_) == ["no", "yes"]
     agreed = teacher.classes_[teacher.predict_proba(fresh).argmax(axis=1)]
@@ -108,13 +113,14 @@ def test_the_student_agrees_with_its_teacher():
 def test_the_receipt_is_the_teachers_and_no_ledger_is_touched(trained, tmp_path):
     ledger = Ledger(Budget(0.1, 1e-9))
     model = LocallyLinearClassifier(epsilon=0.05, delta=1e-9, ledger=ledger, **QUICK)
-    student = model.learn_from(trained, make_rows())
+    student = model.learn_from(trained, make_rows(), rows_are_public=True)
     assert student is model
-    assert student.receipt_ is trained.receipt_
+    noted = replace(trained.receipt_, notes=(ROWS_GIVEN_AS_PUBLIC,))
+    assert student.receipt_ == noted
     assert ledger.history() == ()
     assert ledger.spent().epsilon == 0
     back = load(student.save(tmp_path / "m.json"))
-    assert back.receipt_ == trained.receipt_
+    assert back.receipt_ == noted
     assert back.model_.taught_by == "EBMClassifier"
     fresh = make_rows(50, 7)
     assert np.array_equal(back.predict_proba(fresh), student.predict_proba(fresh))
@@ -125,13 +131,13 @@ def test_the_receipt_is_the_teachers_and_no_ledger_is_touched(trained, tmp_path)
 def test_a_receipt_is_found_under_either_name(name):
     receipt = make_receipt()
     teacher = Teacher(**{name: receipt})
-    assert LocallyLinearClassifier(**QUICK).learn_from(teacher, make_rows()).receipt_ is receipt
+    assert LocallyLinearClassifier(**QUICK).learn_from(teacher).receipt_ is receipt
 
 
 def test_a_teacher_without_a_guarantee_has_students_without_one():
     receipt = replace(make_receipt(), epsilon=math.inf)
     student = LocallyLinearClassifier(epsilon=0.1, **QUICK).learn_from(
-        Teacher(receipt), make_rows()
+        Teacher(receipt), make_rows(), rows_are_public=True
     )
     assert not student.receipt_.guarantee
 
@@ -140,7 +146,7 @@ def test_the_same_seed_gives_the_same_student():
     teacher = Teacher(make_receipt())
     one, again, other = (
         LocallyLinearClassifier(steps=20, maps=3, random_state=seed)
-        .learn_from(teacher, make_rows())
+        .learn_from(teacher, make_rows(), rows_are_public=True)
         .filters_
         for seed in (1, 1, 2)
     )
@@ -150,9 +156,11 @@ def test_the_same_seed_gives_the_same_student():
 
 def test_a_student_of_a_student_keeps_the_receipt():
     receipt = make_receipt()
-    first = LocallyLinearClassifier(**QUICK).learn_from(Teacher(receipt), make_rows())
-    second = LocallyLinearClassifier(**QUICK).learn_from(first, make_rows())
-    assert second.receipt_ is receipt
+    first = LocallyLinearClassifier(**QUICK).learn_from(
+        Teacher(receipt), make_rows(), rows_are_public=True
+    )
+    second = LocallyLinearClassifier(**QUICK).learn_from(first, make_rows(), rows_are_public=True)
+    assert second.receipt_ == replace(receipt, notes=(ROWS_GIVEN_AS_PUBLIC,))
     fresh = make_rows(300, 5)
     assert (first.predict(fresh) == second.predict(fresh)).mean() > 0.9
 
@@ -169,8 +177,9 @@ def test_teachers_of_pictures():
             odds = 20 * (high[:, :3].mean(axis=(1, 2)) - high[:, 3:].mean(axis=(1, 2)))
             return np.column_stack([1 / (1 + np.exp(odds)), 1 / (1 + np.exp(-odds))])
 
-    student = LocallyLinearClassifier(image_shape=(6, 6), maps=2, **QUICK)
-    student.learn_from(Above(), pictures)
+    pixels = Schema({f"x{k}": Number(0, 1) for k in range(36)})
+    student = LocallyLinearClassifier(image_shape=(6, 6), maps=2, schema=pixels, **QUICK)
+    student.learn_from(Above(), pictures, rows_are_public=True)
     assert list(student.classes_) == [0, 1]  # by number, if the teacher does not name them
     agreed = Above().predict_proba(pictures).argmax(axis=1)
     assert (student.predict(pictures) == agreed).mean() > 0.8
@@ -227,31 +236,67 @@ def test_made_up_categories_are_the_listed_ones():
         {},
         {"schema": Schema({"a": Number(), "b": Number(0, 1)})},
         {"schema": Schema({"a": Number(0, 1), "b": Category()})},
-        {"image_shape": (1, 2), "schema": SCHEMA},
     ],
     ids=str,
 )
-def test_rows_cannot_be_made_up_without_a_complete_schema(settings):
-    teacher = Teacher(make_receipt())
-    with pytest.raises(SettingError, match="made up"):
-        LocallyLinearClassifier(**QUICK, **settings).learn_from(teacher)
+@pytest.mark.parametrize("given", [False, True])
+def test_without_a_complete_schema_nothing_is_learned(settings, given):
+    """Neither from made-up rows nor from given ones: bounds and levels are never read off them."""
+    teacher = Teacher(make_receipt(), model_=None)
+    rows = (make_rows(),) if given else ()
+    with pytest.raises(SettingError, match="complete schema"):
+        LocallyLinearClassifier(**QUICK, **settings).learn_from(
+            teacher, *rows, rows_are_public=given
+        )
     assert teacher.asked == 0
 
 
-def test_bounds_and_levels_of_public_rows_are_read_off_them():
+def test_pictures_are_not_made_up():
+    teacher = Teacher(make_receipt())
+    with pytest.raises(SettingError, match="made up"):
+        LocallyLinearClassifier(image_shape=(1, 2), **QUICK).learn_from(teacher)
+    assert teacher.asked == 0
+
+
+def test_no_name_bound_or_level_is_read_off_rows():
+    """Rows beyond the schema's bounds and levels, and with more columns, leave it as it is."""
+    schema = Schema({"a": Number(0, 1), "b": Number(-3, 3), "c": Category(["u", "v"])})
     rows = {
         "a": np.array([0.0, 7.0, math.nan, 3.0] * 50),
         "b": np.ones(200),
-        "c": ["u", "v", None, "w"] * 50,
+        "c": ["u", "v", None, "secret"] * 50,
+        "secret column": np.arange(200),
     }
     teacher = Teacher(make_receipt())
     teacher.predict_proba = lambda X: np.tile([0.3, 0.7], (200, 1))
-    student = LocallyLinearClassifier(**QUICK).learn_from(teacher, rows)
-    schema = student.model_.schema
-    assert (schema["a"].lower, schema["a"].upper) == (0, 7)
-    assert schema["b"].lower < schema["b"].upper
-    assert schema["c"].levels == ("u", "v", "w")
+    model = LocallyLinearClassifier(schema=schema, **QUICK)
+    student = model.learn_from(teacher, rows, rows_are_public=True)
+    assert student.model_.schema == schema.with_target(Category(["no", "yes"]))
     np.testing.assert_allclose(student.predict_proba(rows)[:, 1], 0.7, atol=0.1)
+
+
+# -- whose rows ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("said", [{}, {"rows_are_public": False}, {"rows_are_public": "yes"}])
+def test_rows_that_nobody_called_public_are_refused(said):
+    teacher = Teacher(make_receipt())
+    model = LocallyLinearClassifier(**QUICK)
+    with pytest.raises(SettingError, match="rows_are_public=True"):
+        model.learn_from(teacher, make_rows(), **said)
+    assert teacher.asked == 0
+    assert not hasattr(model, "model_")
+
+
+def test_the_receipt_says_that_rows_were_given_as_public(tmp_path):
+    teacher = Teacher(make_receipt())
+    student = LocallyLinearClassifier(**QUICK).learn_from(
+        teacher, make_rows(), rows_are_public=True
+    )
+    assert student.receipt_.notes == (ROWS_GIVEN_AS_PUBLIC,)
+    page = student.report(tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "about rows that were given as public" in page
+    assert LocallyLinearClassifier(**QUICK).learn_from(teacher).receipt_.notes == ()
 
 
 # -- refusals --------------------------------------------------------------------------------------
@@ -262,14 +307,16 @@ def test_a_teacher_without_a_receipt_is_refused(receipt):
     teacher = Teacher(receipt)
     model = LocallyLinearClassifier(**QUICK)
     with pytest.raises(SettingError, match="receipt"):
-        model.learn_from(teacher, make_rows())
+        model.learn_from(teacher, make_rows(), rows_are_public=True)
     assert teacher.asked == 0
     assert not hasattr(model, "model_")
 
 
 def test_a_teacher_that_is_not_fitted_is_refused():
     with pytest.raises(VoileError, match="receipt"):
-        LocallyLinearClassifier(**QUICK).learn_from(EBMClassifier(), make_rows())
+        LocallyLinearClassifier(**QUICK).learn_from(
+            EBMClassifier(), make_rows(), rows_are_public=True
+        )
 
 
 def test_private_rows_are_refused():
@@ -285,7 +332,9 @@ def test_a_teacher_without_probabilities_is_refused():
         receipt_ = make_receipt()
 
     with pytest.raises(SettingError, match="predict_proba"):
-        LocallyLinearClassifier(**QUICK).learn_from(Silent(), make_rows())
+        LocallyLinearClassifier(schema=SCHEMA, **QUICK).learn_from(
+            Silent(), make_rows(), rows_are_public=True
+        )
 
 
 BAD_ANSWERS = {
@@ -306,22 +355,24 @@ BAD_ANSWERS = {
 def test_answers_that_are_no_probabilities_are_refused(give):
     model = LocallyLinearClassifier(**QUICK)
     with pytest.raises(VoileError):
-        model.learn_from(Answers(give), make_rows())
+        model.learn_from(Answers(give), make_rows(), rows_are_public=True)
     assert not hasattr(model, "model_")
 
 
 def test_bad_settings_are_refused_before_the_teacher_is_asked():
     teacher = Teacher(make_receipt())
     with pytest.raises(SettingError, match="maps"):
-        LocallyLinearClassifier(maps=0).learn_from(teacher, make_rows())
+        LocallyLinearClassifier(maps=0).learn_from(teacher, make_rows(), rows_are_public=True)
     assert teacher.asked == 0
 
 
 def test_a_failed_lesson_leaves_the_model_as_it_was():
-    model = LocallyLinearClassifier(**QUICK).learn_from(Teacher(make_receipt()), make_rows())
+    model = LocallyLinearClassifier(**QUICK).learn_from(
+        Teacher(make_receipt()), make_rows(), rows_are_public=True
+    )
     before = model.predict_proba(make_rows())
     with pytest.raises(VoileError):
-        model.learn_from(Answers(BAD_ANSWERS["sums"]), make_rows())
+        model.learn_from(Answers(BAD_ANSWERS["sums"]), make_rows(), rows_are_public=True)
     assert np.array_equal(model.predict_proba(make_rows()), before)
 
 
@@ -330,7 +381,7 @@ def test_what_a_student_cannot_do_is_refused_or_done():
     rows, teacher = make_rows(), Teacher(make_receipt())
     model = LocallyLinearClassifier(projection=1, shared_projection=True, maps=3, **QUICK)
     try:
-        model.learn_from(teacher, rows)
+        model.learn_from(teacher, rows, rows_are_public=True)
     except SettingError:
         return
     assert np.linalg.matrix_rank(model.filters_.reshape(-1, 2), tol=1e-9) == 1

@@ -70,7 +70,7 @@ def test_a_trained_model_cannot_be_changed():
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b'{"kind": "voile lvq"', "not JSON"),
+        (b'{"kind": "voile lvq"', "not valid JSON"),
         (b'{"kind": "voile lvq", "kind": "voile lvq"}', "twice"),
         (b'{"kind": "voile lvq", "format": NaN}', "NaN"),
         (b'{"kind": "voile lvq", "format": Infinity}', "Infinity"),

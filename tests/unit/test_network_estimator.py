@@ -27,6 +27,7 @@ from voile.errors import (  # noqa: E402
 from voile.federated.networks.architectures import initial_weights  # noqa: E402
 from voile.federated.networks.estimator import NetworkClassifier, load_estimator  # noqa: E402
 from voile.federated.networks.files import from_dict, read, to_dict  # noqa: E402
+from voile.federated.networks.fit import IMAGES_GIVEN_AS_PUBLIC  # noqa: E402
 from voile.privacy.events import PoissonGaussian, Unprotected  # noqa: E402
 from voile.privacy.noise import fixed_noise  # noqa: E402
 
@@ -156,6 +157,8 @@ def test_every_placement_learns_at_the_same_price(placement, public, fitted):
     assert model.receipt_.epsilon == fitted.receipt_.epsilon
     events = [line.event for line in model.receipt_.lines]
     assert events == [line.event for line in fitted.receipt_.lines]
+    judged = public and placement != "sparse"
+    assert model.receipt_.notes == ((IMAGES_GIVEN_AS_PUBLIC,) if judged else ())
 
 
 def test_sparse_training_leaves_the_other_weights_as_they_began():

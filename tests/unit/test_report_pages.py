@@ -431,3 +431,9 @@ def test_what_cannot_be_drawn_is_said(tmp_path):
     assert not (tmp_path / "x.html").exists()
     with pytest.raises(SettingError, match="print"):
         print_record(object())
+
+
+def test_a_page_of_single_rows_says_that_it_holds_them():
+    model, said = census_model(), "This page holds the rows that were asked about"
+    assert said in local_page.draw_page(explain_local(model, CENSUS_ROWS))
+    assert said not in global_page.draw_page(explain_global(model))

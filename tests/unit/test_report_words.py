@@ -184,7 +184,7 @@ def test_notes_of_a_receipt_are_printed(capsys):
     ("answered", "told", "untold"),
     [
         (("summary", "summary"), "stand in for the private ones", "the private table's rows"),
-        (("offline", "offline"), "asked about before", "the private table's rows"),
+        (("offline", "offline"), "nothing was fitted for this row", "the private table's"),
         (("release", "stored"), "the private table's rows nearby,", "stand in"),
         (("interactive", "offline"), "where the budget was gone", "stand in"),
     ],

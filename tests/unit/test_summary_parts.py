@@ -490,7 +490,12 @@ def test_parts_without_a_share_are_not_drawn():
 # -- a whole summary -------------------------------------------------------------------------------
 
 MIXED = Schema(
-    {"n": Number(0, 10), "w": Number(0, 4), "c": Category(["a", "b"]), "r": Number(0, 1)}
+    {
+        "n": Number(0, 10),
+        "w": Number(0, 4, whole=True, missing=False),
+        "c": Category(["a", "b"]),
+        "r": Number(0, 1),
+    }
 )
 
 
@@ -547,7 +552,7 @@ def test_missing_and_unlisted_values_are_drawn_if_there_are_some(seed):
     drawn = summary_of(2000, missing=0.3, epsilon=5.0, seed=seed).draw(0, rows=2000)
     assert np.isnan(drawn.columns["n"]).mean() == pytest.approx(0.3, abs=0.06)
     assert (drawn.columns["c"] == 2).mean() == pytest.approx(0.3, abs=0.06)
-    assert not np.isnan(drawn.columns["w"]).any()  # whole numbers have no missing ones
+    assert not np.isnan(drawn.columns["w"]).any()  # the schema says so
     together = np.isnan(drawn.columns["n"]) == (drawn.columns["c"] == 2)
     assert drawn.weights[together].sum() > 0.9
 

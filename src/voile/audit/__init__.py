@@ -14,9 +14,12 @@ if TYPE_CHECKING:
     from voile.audit.replaying.record import Replay
     from voile.audit.replaying.replay import replay, replay_mechanism
     from voile.audit.trials.catalogue import find_trials, self_audit
+    from voile.audit.verify import Verification, verify
 
 _HOMES = {
     "AuditReport": "voile.audit.finding",
+    "Verification": "voile.audit.verify",
+    "verify": "voile.audit.verify",
     "Finding": "voile.audit.finding",
     "Replay": "voile.audit.replaying.record",
     "find_trials": "voile.audit.trials.catalogue",
@@ -33,6 +36,7 @@ __all__ = [
     "AuditReport",
     "Finding",
     "Replay",
+    "Verification",
     "find_trials",
     "judge",
     "lower_bound",
@@ -41,6 +45,7 @@ __all__ = [
     "replay",
     "replay_mechanism",
     "self_audit",
+    "verify",
 ]
 
 

@@ -208,6 +208,7 @@ def count_steps_once(
         intercept=False,
         steps=STEPS,
         faithful=faithful,
+        shared_questions=True,  # the one who asks is the attacker
     )
     found = explainer.explain(np.array([[-1.0], [_COUNTS_MOST]]))
     return found.steps[1], explainer.receipt_

@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from voile.audit.prototype_findings import OutlierTest, Reconstruction, XorTest
 from voile.audit.two_worlds import allowed_advantage, allowed_auc, estimate, tell_apart
 from voile.errors import DataError, SettingError
+from voile.privacy.origins import trials
 
 Floats = NDArray[np.float64]
 
@@ -49,7 +50,8 @@ def prototypes_of(estimator: Any) -> Fit:
     from sklearn.base import clone
 
     def fit(X: Floats, y: NDArray[np.int64]) -> tuple[ArrayLike, ArrayLike]:
-        fitted = clone(estimator).fit(X, y)
+        with trials():
+            fitted = clone(estimator).fit(X, y)
         return fitted.prototypes_, fitted.prototype_labels_
 
     return fit

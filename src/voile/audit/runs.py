@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from voile.errors import DataError, SettingError
 from voile.models.progress import progress_bar
+from voile.privacy.origins import trials
 
 Floats = NDArray[np.float64]
 Run = Callable[[int], Sequence[float]]
@@ -64,6 +65,7 @@ def collect_runs(
     if processes is not None and (not isinstance(processes, int) or processes < 1):
         raise SettingError(f"The number of processes must be 1 or more. Got {processes!r}.")
     with (
+        trials(),
         _Kept(resume, {"what": what, **(facts or {})}) as kept,
         progress_bar(what, runs) as show,
     ):
@@ -107,7 +109,8 @@ def _do(run: Run, numbers: Sequence[int]) -> dict[int, Floats]:
 
 def _one(run: Run, number: int) -> Floats:
     """What a run gave, as a vector; what the run itself raises is passed on as it is."""
-    given = run(number)
+    with trials():  # a process of its own knows nothing of those around it
+        given = run(number)
     try:
         values = np.asarray(given)
         # numpy would make NaN of None, and drop the imaginary part of a complex number.
@@ -182,7 +185,7 @@ class _Kept:
     def _runs(self, line: bytes, number: int) -> dict[int, Floats]:
         try:
             return {int(i): np.array(x, dtype=np.float64) for i, x in _parsed(line).items()}
-        except (AttributeError, TypeError, ValueError):
+        except (AttributeError, TypeError, ValueError, OverflowError):
             raise SettingError(
                 f"Line {number} of {str(self._path)!r} cannot be read: remove that line (its runs "
                 "are done again), or name another file."
@@ -214,7 +217,7 @@ def _line(value: object) -> bytes:
 def _parsed(line: bytes) -> Any:
     try:
         return json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
 
 

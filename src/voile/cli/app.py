@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from voile.cli import audit, demo, edit, explain, ledger, predict, report, schema, train
+from voile.cli import audit, demo, edit, explain, ledger, predict, report, schema, train, verify
 from voile.cli.options import AsJson, Delta, SchemaFile
 from voile.cli.public_facts import ModelKind
 from voile.version import __version__
@@ -20,8 +21,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["--help", "-h"]},
     epilog="Exit codes: 0 done, 1 a claim was refuted, 2 wrong use, 3 over the budget, 4 ledger, "
-    "5 model file, 6 missing extra, 7 file, 8 nothing to learn was found, 70 a fault of voile, "
-    "130 interrupted.",
+    "5 model file, 6 missing extra, 7 file, 8 nothing to learn was found, 9 failed after a "
+    "payment, 70 a fault of voile, 130 interrupted.",
 )
 datasets = typer.Typer(
     name="datasets", help="Public data sets with ready schemas.", no_args_is_help=True
@@ -153,6 +154,9 @@ app.command()(edit.edit)
 app.command()(predict.predict)
 app.command()(report.report)
 app.add_typer(ledger.app)
+app.command()(verify.verify)
+app.command()(verify.sign)
+app.add_typer(verify.keys)
 app.command()(audit.audit)
 app.command()(demo.demo)
 app.add_typer(datasets)
@@ -163,4 +167,22 @@ def main() -> None:
     """Entry point: every failure is one line and a documented exit code, never a traceback."""
     from voile.cli.exit_codes import run
 
-    raise SystemExit(run(lambda: app(standalone_mode=False)))
+    # Arrow's own allocator reserves a gigabyte of addresses for the first byte.
+    os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
+    raise SystemExit(run(_run))
+
+
+def _run() -> int | None:
+    """Run the verb; before anything is paid, refuse what could not be written down later."""
+    import sys
+
+    from voile.errors import SettingError
+    from voile.strict import is_text
+
+    for given in sys.argv[1:]:
+        if not is_text(given):
+            raise SettingError(
+                f"The argument {given!r} is no text in UTF-8: write it so, or rename the file."
+            )
+    code: int | None = app(standalone_mode=False)
+    return code

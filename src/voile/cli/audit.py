@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from voile.cli.exit_codes import REFUTED
+from voile.cli.exit_codes import REFUTED, leave_output, tell_file_error
 from voile.cli.options import AsJson
 from voile.errors import SettingError
 
@@ -58,14 +59,25 @@ def audit(
         from voile.audit.trials.catalogue import self_audit
 
         report = self_audit(asked or None, epsilon=8.0 if epsilon is None else epsilon, runs=runs)
-    if output is not None:
-        report.to_html(output)
-    if as_json:
-        print(report.to_json())
-    else:
-        report.show()
+    failure: OSError | None = None
+    try:
+        if as_json:
+            print(report.to_json(), flush=True)
+        else:
+            report.show()
         if output is not None:
-            print(f"Page with pictures: {output.resolve()}")
+            report.to_html(output)
+            if not as_json:
+                print(f"Page with pictures: {output.resolve()}", flush=True)
+    except OSError as error:
+        failure = error
+    # A claim that was refuted is told by the code, whether or not anything could be written.
+    if failure is not None and not report.broken:
+        raise failure
+    if isinstance(failure, BrokenPipeError):
+        leave_output()
+    elif failure is not None:
+        print(f"voile: {tell_file_error(failure)}", file=sys.stderr)
     raise typer.Exit(REFUTED if report.broken else 0)
 
 

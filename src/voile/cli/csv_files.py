@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import codecs
 import csv
+import io
+import itertools
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -30,7 +32,7 @@ _SEPARATORS = ",;\t|"
 _MARK = b"\xef\xbb\xbf"
 _LINE = re.compile(rb"[^\r\n]*(\r\n|\r|\n)?")
 _QUOTED = re.compile(rb'"[^"]*("|$)')
-_BLOCK_BYTES, _PIECE_BYTES = 2**30, 2**24
+_BLOCK_BYTES, _LARGEST_BLOCK, _PIECE_BYTES = 2**22, 2**30, 2**24
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,10 @@ class Heading:
         Between commas it would be quoted, and may as well part thousands: it makes no number then.
         """
         return self.separator != ","
+
+
+class _Unparsed(DataError):
+    """The parser gave up, on a row that is longer than a block or for another reason."""
 
 
 class _Incomplete(Exception):
@@ -110,12 +116,13 @@ def guess_kinds(path: Path, heading: Heading) -> list[Kind]:
 
 def read_columns(path: Path, heading: Heading, wanted: list[str]) -> Any:
     """The wanted columns as texts, in an Arrow table; with a mark where bytes are no UTF-8."""
-    import pyarrow as pa
-
-    with _unpacking(path), _open(path, heading) as stream:
-        marked = pa.TransformInputStream(stream, _Marker())
-        # A longer row than a block would be an error, and tell of itself.
-        table, bad = _parse(marked, _BLOCK_BYTES, heading, wanted, path)
+    block = _BLOCK_BYTES
+    while True:
+        found = _read_blocks(path, block, heading, wanted, last=block >= _LARGEST_BLOCK)
+        if found is not None:
+            break
+        block = min(16 * block, _LARGEST_BLOCK)
+    table, bad = found
     if bad > table.num_rows:
         raise DataError(
             f"Most lines of {str(path)!r} do not have the {len(heading.names)} fields of its first "
@@ -179,6 +186,48 @@ def _decoded(lines: Iterator[bytes], taken: list[bytes]) -> Iterator[str]:
 # -- rows -----------------------------------------------------------------------------------------
 
 
+def _read_blocks(
+    path: Path, block: int, heading: Heading, wanted: list[str], *, last: bool
+) -> tuple[Any, int] | None:
+    """The wanted columns, and how many rows were left out; None if larger blocks may help.
+
+    A row that is longer than a block would be an error, and tell of itself: so the file is read
+    once more, in larger ones. All are of the length of a block in memory, and most rows are short.
+    """
+    with _unpacking(path), _open(path, heading) as stream:
+        try:
+            return _parse(_Blocks(stream), block, heading, wanted, path)
+        except _Unparsed:
+            if not last:
+                return None
+            raise
+
+
+class _Blocks(io.RawIOBase):
+    """The bytes of a file for the parser, marked, so that no block ends inside a line break.
+
+    The parser takes what one reading gives for a block, and would leave out the second half of a
+    line break at the beginning of a block, inside quotes, too.
+    """
+
+    def __init__(self, stream: Any) -> None:
+        self._stream, self._marker, self._left, self._ended = stream, _Marker(), b"", False
+
+    def readable(self) -> bool:
+        """Whether there is something to read."""
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        """At most so many bytes, more than one; none at the end."""
+        while len(self._left) <= size and not self._ended:
+            raw = self._stream.read(size)
+            self._left += self._marker(raw)
+            self._ended = not raw
+        end = size - self._left[:size].endswith(b"\r") * (len(self._left) > size)
+        block, self._left = self._left[:end], self._left[end:]
+        return block
+
+
 class _Marker:
     """Puts a mark in the place of bytes that are no UTF-8, piece after piece.
 
@@ -222,11 +271,10 @@ def _parse(
     import pyarrow as pa
     import pyarrow.csv as pc
 
-    bad = 0
+    bad = itertools.count()
 
     def skip(row: Any) -> str:
-        nonlocal bad
-        bad += 1
+        next(bad)  # in one step: blocks are parsed side by side
         return "skip"
 
     try:
@@ -247,11 +295,11 @@ def _parse(
         if str(error) == "Empty CSV file":
             return pa.schema([(name, pa.string()) for name in wanted]).empty_table(), 0
         # The parser's own words may quote a row.
-        raise DataError(
+        raise _Unparsed(
             f"The file {str(path)!r} cannot be read as a table with {len(heading.names)} columns "
             f"({type(error).__name__}): check its quotes and line ends."
         ) from None
-    return table, bad
+    return table, next(bad)
 
 
 @contextmanager

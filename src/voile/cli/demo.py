@@ -58,6 +58,7 @@ def demo(
 
     Example: voile demo --epsilon 0.5 -o out
     """
+    from voile.cli.account import current
     from voile.privacy.budget import Budget
     from voile.privacy.ledger import Ledger
 
@@ -70,6 +71,7 @@ def demo(
     where = output / "voile-demo-ledger.db"
     where.unlink(missing_ok=True)  # the demo's data are public: each run may start anew
     ledger = Ledger(where, whole, dataset="RAND health insurance experiment")
+    current().pay_from(ledger, str(where))
     model, quality = _train(rows, answers, schema, epsilon, ledger, output)
     why = _explain_black_box(rows, answers, model.model_.schema, ledger)
     page = model.report(

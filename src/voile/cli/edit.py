@@ -70,7 +70,7 @@ def edit(
     """Change curves of an additive model, or list what was changed; free of cost.
 
     Without an edit the history is printed. The model as trained is kept inside the file: every
-    edit can be taken back.
+    edit can be taken back, and stays in the history then, with who took it back.
 
     Examples:
         voile edit patients.voile --monotone age --why "risk rises with age" -o edited.voile
@@ -81,8 +81,9 @@ def edit(
     """
     from voile.cli.files import check_writable, print_json
     from voile.cli.predict import load_model
+    from voile.models.ebm.history import tell_edits
 
-    place = check_writable(output or model) if output is not None else model
+    place = check_writable(model if output is None else output)
     estimator = load_model(model)
     if not hasattr(estimator, "edit"):
         raise ModelError(
@@ -91,48 +92,61 @@ def edit(
     editor: Editor = estimator.edit(who)
     before = editor.model
     if revert:
-        editor.revert()
+        editor.revert(why=why)
     if undo:
-        editor.undo()
+        editor.undo(why=why)
     if script is not None:
-        for number, one in enumerate(_read_script(script), 1):
-            _apply(editor, one, f"edit {number} of {str(script)!r}")
+        apply_script(editor, script)
     for one in _from_options(
         monotone, smooth, set_, drop, falling, strength, value, between, level, missing
     ):
         _apply(editor, {**one, "why": why}, f"--{one['do']}")
     changed = editor.model is not before
-    if changed:
-        check_writable(place)
-        estimator.with_model(editor).save(place)
-        _carry_quality(model, place)
+    kept = _save(estimator.with_model(editor), model, place) if changed else ()
     history = editor.history
     if as_json:
-        print_json({"model": str(place), "changed": changed, "edits": [_plain(e) for e in history]})
+        told = {"edits": editor.model.edits, "history": history}
+        lists = {name: [one.to_dict() for one in made] for name, made in told.items()}
+        print_json({"model": str(place), "changed": changed, **lists})
         return
-    for number, made in enumerate(history, 1):
-        told = ", ".join(f"{key} {value}" for key, value in made.settings.items())
+    for number, (made, words) in enumerate(tell_edits(history, editor.model.edits), 1):
         reason = f" ({made.why})" if made.why else ""
-        print(f"{number}. {made.when} {made.who}: {made.what} {made.term} {told}{reason}")
-    if not history:
+        print(f"{number}. {made.when} {made.who}: {made.term or 'all'}: {words}{reason}")
+    if not editor.model.edits:
         print("The model is as it was trained.")
     if editor.model.unused:
         print(
             f"Not used: {', '.join(editor.model.unused)}. Columns that go along with them may "
             "still tell what they said."
         )
+    for earlier in kept:
+        print(f"An earlier file is kept as {earlier}.")
     if changed:
         print(f"Model: {place}")
 
 
-def _carry_quality(model: Path, place: Path) -> None:
-    """The estimate of quality goes with the model; a report says that it is older than the edit."""
-    from voile.cli.files import write_text
-    from voile.cli.train import quality_file
+def _save(edited: Any, model: Path, place: Path) -> tuple[Path, ...]:
+    """Save an edited model, and its quality: a report says that it is older than the edit.
 
-    known = quality_file(model)
-    if place != model and known.exists():
-        write_text(quality_file(place), known.read_text(encoding="utf-8"))
+    What another model had in that place is kept, under the names that are returned: it may have
+    cost a budget. The model itself is kept inside the file.
+    """
+    from voile.cli.rescue import save_model
+    from voile.cli.results import quality_file
+    from voile.files import keeping_earlier, write_text
+
+    known, beside = quality_file(model), quality_file(place)
+    if place.exists() and place.samefile(model):
+        save_model(edited, place)
+        return ()
+    text = known.read_text(encoding="utf-8") if known.exists() else None
+    with keeping_earlier(place, beside) as kept:
+        save_model(edited, place)
+    if text is not None:
+        write_text(beside, text)
+    elif beside.exists():
+        beside.unlink()  # it tells of another model
+    return kept
 
 
 def _from_options(
@@ -173,7 +187,14 @@ def _from_options(
     return edits
 
 
-def _read_script(path: Path) -> list[Any]:
+def apply_script(editor: Editor, path: Path) -> None:
+    """Make the edits of a script, in their order."""
+    for number, one in enumerate(read_script(path), 1):
+        _apply(editor, one, f"edit {number} of {str(path)!r}")
+
+
+def read_script(path: Path) -> list[Any]:
+    """The edits that a file of YAML or JSON lists, not yet looked at."""
     from voile.schema.files import Format, read_text
 
     try:
@@ -194,7 +215,7 @@ def _read_script(path: Path) -> list[Any]:
 
 def _apply(editor: Editor, one: Any, where: str) -> None:
     """Make one edit; what it does not know it refuses."""
-    if not isinstance(one, dict) or one.get("do") not in _KEYS:
+    if not isinstance(one, dict) or not isinstance(one.get("do"), str) or one["do"] not in _KEYS:
         raise SettingError(
             f"In {where}, 'do' must be one of {', '.join(_KEYS)}. Got "
             f"{one.get('do') if isinstance(one, dict) else one!r} instead."
@@ -208,7 +229,7 @@ def _apply(editor: Editor, one: Any, where: str) -> None:
                 f"In {where}, {what!r} has the unknown key {key!r}: it can have "
                 f"{', '.join(allowed)}."
             )
-    if "term" not in settings:
+    if not isinstance(settings.get("term"), str):
         raise SettingError(f"In {where}, the 'term' is missing: name the column.")
     if isinstance(settings.get("levels"), list):
         settings["levels"] = _levels(editor, settings["term"], settings["levels"])
@@ -230,14 +251,3 @@ def _levels(editor: Editor, term: str, given: list[Any]) -> list[Any]:
     known = column.levels or () if isinstance(column, Category) else ()
     by_text = {str(level): level for level in known}
     return [one if one in known else by_text.get(str(one), one) for one in given]
-
-
-def _plain(made: Any) -> dict[str, Any]:
-    return {
-        "what": made.what,
-        "term": made.term,
-        "settings": dict(made.settings),
-        "why": made.why,
-        "who": made.who,
-        "when": made.when,
-    }

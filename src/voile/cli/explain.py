@@ -72,6 +72,7 @@ def explain(
         new.csv --schema patients.yaml --ledger hospital.db
     """
     from voile.cli.files import check_writable
+    from voile.cli.interrupts import saving_first
 
     if output is not None:
         check_writable(output)
@@ -80,7 +81,7 @@ def explain(
             raise SettingError("--data is for a black box: name its file with --blackbox.")
         if first is None:
             raise SettingError("Name the file of a model, or a --blackbox.")
-        explanation = _of_model(first, second)
+        _show(_of_model(first, second), output, as_json=as_json)
     else:
         if second is not None:
             raise SettingError("With --blackbox give one file of rows: the model is the black box.")
@@ -89,27 +90,41 @@ def explain(
                 "With --blackbox give the private rows with --data FILE, and a file of the rows "
                 "to explain."
             )
-        explanation = _of_blackbox(
-            blackbox,
-            first,
-            data,
-            run_code=run_code,
-            epsilon=epsilon,
-            delta=delta,
-            schema=schema,
-            ledger=ledger,
-            budget=budget,
-            dataset=dataset,
-            name=name,
-        )
+        answers: list[Any] = []
+        with saving_first(lambda: bool(answers)):
+            answers.append(
+                _of_blackbox(
+                    blackbox,
+                    first,
+                    data,
+                    run_code=run_code,
+                    epsilon=epsilon,
+                    delta=delta,
+                    schema=schema,
+                    ledger=ledger,
+                    budget=budget,
+                    dataset=dataset,
+                    name=name,
+                )
+            )
+            _show(answers[0], output, as_json=as_json)
+
+
+def _show(explanation: Any, output: Path | None, *, as_json: bool) -> None:
+    """Write the page, if one is wanted, and print; a page that is paid for is saved somewhere."""
+    from voile.cli.rescue import save_paid
+
+    failure = None
     if output is not None:
-        explanation.to_html(output)
+        output, failure = save_paid("The page", explanation.to_html, output)
     if as_json:
         sys.stdout.write(json.dumps(explanation.to_dict(), indent=2, ensure_ascii=False) + "\n")
-        return
-    explanation.show()
-    if output is not None:
-        print(f"Page: {output.resolve()}")
+    else:
+        explanation.show()
+        if output is not None:
+            print(f"Page: {output.resolve()}")
+    if failure is not None:
+        raise failure
 
 
 def _of_model(model: Path, rows: Path | None) -> Any:
@@ -135,7 +150,9 @@ def _of_blackbox(
     dataset: str | None,
     name: str,
 ) -> Any:
+    from voile.cli.account import current
     from voile.cli.ledgers import open_ledger
+    from voile.cli.public_facts import note_guesses
     from voile.cli.tables import propose_schema, read_table
     from voile.privacy.budget import Budget
     from voile.schema import Schema
@@ -161,11 +178,12 @@ def _of_blackbox(
     private = read_table(data, public)
     whole = Budget(epsilon, delta)
     book = open_ledger(ledger, whole, whole=budget, dataset=dataset, data=data)
+    current().pay_from(book, ledger)
     from voile.explain.of_blackbox.explainer import PrivateExplainer
 
     explainer = PrivateExplainer(
         box,
-        _as_pandas(private),
+        note_guesses(_as_pandas(private), data, schema),
         schema=public.with_target(None),
         epsilon=epsilon,
         delta=delta,

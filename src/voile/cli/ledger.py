@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from voile.cli.ledgers import open_existing
-from voile.cli.options import AsJson
+from voile.cli.options import AsJson, KeyFile
 from voile.errors import LedgerMismatch
 
 if TYPE_CHECKING:
@@ -33,11 +33,16 @@ def create(
     epsilon: Annotated[float, typer.Option(help="What may be spent in all, for ever.")],
     delta: Annotated[float, typer.Option(help="Chance that the promise fails.")] = 1e-6,
     dataset: Name = None,
+    unit: Annotated[
+        str | None,
+        typer.Option(help="Whom every job must protect: the column of a unit, or row."),
+    ] = None,
+    key: KeyFile = None,
     as_json: AsJson = False,
 ) -> None:
     """Make the ledger of a data set; its budget can never be enlarged.
 
-    Example: voile ledger create hospital.db --epsilon 3 --dataset patients
+    Example: voile ledger create hospital.db --epsilon 3 --dataset patients --unit patient
     """
     from voile.cli.files import print_json
     from voile.cli.ledgers import tell_ledger
@@ -45,8 +50,10 @@ def create(
     from voile.privacy.ledger import Ledger
 
     if "://" not in place and Path(place).expanduser().exists():
-        raise LedgerMismatch(f"There is a ledger {place!r} already: see voile ledger show.")
-    book = Ledger(place, Budget(epsilon, delta), dataset=dataset)
+        raise LedgerMismatch(
+            f"There is a file {place!r} already: see voile ledger show, or give another path."
+        )
+    book = Ledger(place, Budget(epsilon, delta), dataset=dataset, unit=unit, key=key)
     if as_json:
         print_json(tell_ledger(book))
     else:
@@ -70,6 +77,7 @@ def show(place: Place, dataset: Name = None, as_json: AsJson = False) -> None:
     bar = "█" * round(30 * part) + "·" * (30 - round(30 * part))
     entries = len(book.history())
     print(f"Data set  {book.dataset}")
+    print(f"Protects  one {book.unit or 'row or unit: the first job decides'}")
     print(f"Budget    {book.budget}")
     print(f"Spent     epsilon {spent.epsilon:.4g}  {bar} {part:.0%} of the loss")
     print(f"Left      a training with epsilon {left.epsilon:.4g} would be admitted")
@@ -100,7 +108,7 @@ def history(place: Place, dataset: Name = None, as_json: AsJson = False) -> None
         table.add_row(
             str(entry.seq),
             entry.at[:19].replace("T", " "),
-            entry.who,
+            f"{entry.who} ({entry.known_by})",
             entry.what,
             str(entry.kind),
             f"{_part(book, entry.price.loss):.1%}" if not entry.alone else "100.0%",
@@ -110,6 +118,62 @@ def history(place: Place, dataset: Name = None, as_json: AsJson = False) -> None
     console = Console(width=max(console.width, 110))  # a narrower terminal wraps by itself
     console.print(table)
     console.print("Cost and total are parts of the loss that the budget allows.")
+
+
+@app.command()
+def refusals(place: Place, dataset: Name = None, as_json: AsJson = False) -> None:
+    """Every attempt that was refused: when, who, what, and why.
+
+    Example: voile ledger refusals hospital.db
+    """
+    from voile.cli.files import print_json
+
+    refused = open_existing(place, dataset).refusals()
+    if as_json:
+        print_json([one.to_dict() for one in refused])
+        return
+    for one in refused:
+        print(f"{one.at[:19].replace('T', ' ')}  {one.who} ({one.known_by})  {one.what}")
+        print(f"    {one.why}")
+    if not refused:
+        print("Nothing was refused.")
+
+
+@app.command()
+def head(place: Place, dataset: Name = None, as_json: AsJson = False) -> None:
+    """A short text to keep elsewhere: it exposes an older or changed copy of the ledger.
+
+    Example: voile ledger head hospital.db
+    """
+    from voile.cli.files import print_json
+
+    text = str(open_existing(place, dataset).head())
+    if as_json:
+        print_json({"head": text})
+    else:
+        print(text)
+
+
+@app.command("verify")
+def verify_ledger(
+    place: Place,
+    since: Annotated[
+        str | None, typer.Option("--head", help="Earlier head, kept elsewhere.")
+    ] = None,
+    dataset: Name = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check every line, total, price and signature of a ledger, and compare an earlier head.
+
+    Example: voile ledger verify hospital.db --head 12:ab...
+    """
+    from voile.cli.files import print_json
+
+    verified = open_existing(place, dataset).verify(since)
+    if as_json:
+        print_json(verified.to_dict())
+    else:
+        print(verified)
 
 
 @app.command()
@@ -124,7 +188,8 @@ def export(
 
     Example: voile ledger export hospital.db -o hospital-ledger.json
     """
-    from voile.cli.files import check_writable, write_text
+    from voile.cli.files import check_writable
+    from voile.files import write_text
 
     if output is not None:
         check_writable(output)

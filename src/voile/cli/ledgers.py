@@ -20,6 +20,7 @@ def open_ledger(
     whole: float | None,
     dataset: str | None,
     data: Path,
+    key: Path | None = None,
 ) -> Ledger:
     """The ledger to pay from.
 
@@ -34,6 +35,8 @@ def open_ledger(
     dataset : str or None
         Name of the data set; the file's by default, so that a ledger of other data is refused.
     data : Path
+    key : Path or None
+        Private key of a ledger whose entries are signed; by default the one ``VOILE_KEY`` names.
     """
     from voile.privacy.budget import Budget
     from voile.privacy.ledger import Ledger
@@ -51,7 +54,7 @@ def open_ledger(
         )
     budget = None if whole is None else Budget(whole, job.delta)
     try:
-        return Ledger(place, budget, dataset=name)
+        return Ledger(place, budget, dataset=name, key=key)
     except LedgerMismatch as error:
         if "belongs to the data set" in str(error) and dataset is None:
             raise LedgerMismatch(

@@ -27,6 +27,10 @@ LedgerBudget = Annotated[
     float | None,
     typer.Option("--budget", help="Epsilon that a new ledger may spend in all, for ever."),
 ]
+KeyFile = Annotated[
+    Path | None,
+    typer.Option("--key", help="Private key to sign with; by default the one VOILE_KEY names."),
+]
 DataSetName = Annotated[
     str | None,
     typer.Option(

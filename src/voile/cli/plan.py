@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from voile.errors import DataError, SchemaError, SettingError
+from voile.errors import SchemaError, SettingError
 
 if TYPE_CHECKING:
     from voile.schema import Schema
@@ -72,12 +72,7 @@ def run_plan(
         # Beside the answer: what is printed as JSON stays JSON.
         print(f"voile: {remark}", file=sys.stderr)
     if page is not None:
-        try:
-            found.to_html(page)
-        except OSError as error:
-            raise DataError(
-                f"The page {str(page)!r} cannot be written: {error.strerror}."
-            ) from None
+        found.to_html(page)
     if as_json:
         print(found.to_json())
         return

@@ -30,7 +30,8 @@ def predict(
 
         voile predict patients.voile new.csv --probabilities -o answers.csv
     """
-    from voile.cli.files import check_writable, print_json, write_text
+    from voile.cli.files import check_writable, print_json
+    from voile.files import write_text
 
     if output is not None:
         check_writable(output)

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from voile.errors import SchemaError, SettingError
 
 if TYPE_CHECKING:
     from voile.schema import Schema
+
+
+KINDS_GUESSED = (
+    "Kinds of the columns were guessed from the first lines of the file, without noise and unpaid: "
+    "the guarantee takes them for public. A schema says what is: voile schema shows and fixes them."
+)
 
 
 class ModelKind(StrEnum):
@@ -93,18 +99,23 @@ def read_public_facts(
 
 def tell_guesses(file: Path, target: str, schema: Path | None) -> list[str]:
     """What was decided without a schema, for a person to check."""
-    from voile.cli.tables import is_csv, propose_columns
+    from voile.cli.tables import propose_columns
 
     if schema is not None:
         return []
     left = [one.name for one in propose_columns(file) if not one.use and one.name != target]
-    notes = [f"Left out, as they look like identifiers: {', '.join(left)}."] if left else []
-    if is_csv(file):
-        notes.append(
-            "Kinds of columns were guessed from the first lines of the file: voile schema shows "
-            "and fixes them."
-        )
-    return notes
+    return [f"Left out, as they look like identifiers: {', '.join(left)}."] if left else []
+
+
+def note_guesses(rows: Any, file: Path, schema: Path | None) -> Any:
+    """The rows of a file, with what receipts must say of kinds that no schema told."""
+    from voile.cli.tables import is_csv
+    from voile.privacy.origins import attach_notes
+    from voile.privacy.vault import KINDS_FROM_TYPES
+
+    if schema is None:
+        attach_notes(rows, (KINDS_GUESSED if is_csv(file) else KINDS_FROM_TYPES,))
+    return rows
 
 
 def check_groups(groups: list[str], public: Schema) -> None:

@@ -71,7 +71,7 @@ def read_quality(model: Path, given: Path | None, loaded: Any) -> Evaluation | N
 
     A file beside it that tells of another training is passed over; a given one is refused.
     """
-    from voile.cli.train import quality_file
+    from voile.cli.results import quality_file
     from voile.models.evaluation import Evaluation
 
     place = quality_file(model) if given is None else given

@@ -14,6 +14,7 @@ from voile.cli.options import (
     DataSetName,
     Delta,
     Epsilon,
+    KeyFile,
     LedgerBudget,
     LedgerPlace,
     SchemaFile,
@@ -22,10 +23,12 @@ from voile.cli.public_facts import (
     ModelKind,
     Task,
     check_groups,
+    note_guesses,
     read_public_facts,
     tell_guesses,
 )
-from voile.errors import BudgetExceeded, DataError, SettingError
+from voile.cli.results import Results, quality_file
+from voile.errors import BudgetExceeded, SettingError
 
 if TYPE_CHECKING:
     from voile.models.evaluation import Evaluation
@@ -77,6 +80,7 @@ def train(
         str | None, typer.Option(help="Column that tells whose row it is: people are protected.")
     ] = None,
     unit_rows: Annotated[int, typer.Option(help="Most rows of one person that are used.")] = 1,
+    key: KeyFile = None,
     as_json: AsJson = False,
 ) -> None:
     """Train a private model; print its receipt and a private estimate of its quality.
@@ -94,7 +98,9 @@ def train(
     """
     from voile.cli.files import check_writable
     from voile.privacy.budget import Budget
+    from voile.privacy.signing import find_key
 
+    signer = find_key(key)
     if not 0.0 < holdout < 1.0:
         raise SettingError(f"The --holdout must be in (0, 1). Got {holdout!r} instead.")
     whole = Budget(epsilon, delta)
@@ -108,22 +114,23 @@ def train(
     check_writable(place)
     check_writable(quality_file(place))
     shares = divide(whole, evaluate=evaluate)
-    rows = _read(file, public, target)
+    notes = tell_guesses(file, target, schema)
+    rows = note_guesses(_read(file, public, target), file, schema)
+    from voile.cli.account import current
     from voile.cli.ledgers import open_ledger
 
-    book = open_ledger(ledger, whole, whole=budget, dataset=dataset, data=file)
-    estimator, quality, notes = _train(
-        rows, target, public, model, shares, book, holdout, groups or []
-    )
-    notes += tell_guesses(file, target, schema)
-    notes += _tell_doubts(estimator, public, whole, quality, holdout)
-    _write(estimator, quality, place, notes)
-    _tell(estimator, quality, place, book, notes, lasting=ledger is not None, as_json=as_json)
-
-
-def quality_file(model: Path) -> Path:
-    """Where the estimate of quality of a model is kept: beside it."""
-    return model.with_suffix(".quality.json")
+    book = open_ledger(ledger, whole, whole=budget, dataset=dataset, data=file, key=key)
+    current().pay_from(book, ledger)
+    learned, held = _part(rows, public, shares, book, holdout)
+    estimator = build_estimator(model, public, shares.training, book)
+    work = Results(place, signer)
+    work.train(estimator, learned, target)
+    if shares.quality is not None:
+        price = shares.quality
+        work.evaluate(lambda: _evaluate(estimator, held, target, price, book, groups or []))
+    notes = work.notes + notes + _tell_doubts(estimator, public, whole, work.quality, holdout)
+    lasting = ledger is not None
+    work.end(lambda: _tell(estimator, work, book, notes, lasting=lasting, as_json=as_json))
 
 
 def divide(whole: Budget, *, evaluate: bool) -> Shares:
@@ -152,40 +159,49 @@ def _read(file: Path, public: Schema, target: str) -> Any:
     return read_table(file, Schema({**public, target: public.target}), also)
 
 
-def _train(
-    rows: Any,
-    target: str,
-    public: Schema,
-    model: ModelKind,
-    shares: Shares,
-    book: Ledger,
-    holdout: float,
-    groups: list[str],
-) -> tuple[Any, Evaluation | None, list[str]]:
-    estimator = build_estimator(model, public, shares.training, book)
-    learned, held = rows, None
-    if shares.quality is not None:
-        from voile.privacy.holdout import hold_out
-
-        unit = None if public.unit is None else public.unit.column
-        learned, held, _, _ = hold_out(rows, None, share=holdout, unit=unit)
-    estimator.fit(learned, target)
+def _part(
+    rows: Any, public: Schema, shares: Shares, book: Ledger, holdout: float
+) -> tuple[Any, Any]:
+    """Rows to learn from, and rows to be held out, if the budget has room for both."""
     if shares.quality is None:
-        return estimator, None, []
-    price = _what_is_left(shares.quality, book)
+        return rows, None
+    from voile.privacy.holdout import hold_out
+
+    _check_room(shares, book, public)
+    unit = None if public.unit is None else public.unit.column
+    learned, held, _, _ = hold_out(rows, None, share=holdout, unit=unit)
+    return learned, held
+
+
+def _check_room(shares: Shares, book: Ledger, public: Schema) -> None:
+    """Refuse a training whose estimate of quality the ledger would refuse: nothing is paid yet."""
+    from voile.privacy.events import Gaussian, Plan
+    from voile.privacy.gaussian_dp import mu_of
+    from voile.privacy.grant import unit_of
+
+    assert shares.quality is not None
+    if shares.training.unlimited:
+        return
+    training, quality = (
+        Gaussian(noise_multiplier=1 / mu_of(one.epsilon, one.delta))
+        for one in (shares.training, shares.quality)
+    )
+    both = Plan.of(training=training, quality=quality)
     try:
-        quality = estimator.score_private(
-            held,
-            target,
-            epsilon=price.epsilon,
-            delta=price.delta,
-            ledger=book,
-            groups=groups,
-        )
+        what = "The training with the estimate of its quality"
+        book.check_affordable(both, what, unit=unit_of(public))
     except BudgetExceeded as error:
-        # The training is paid and done: it must not be lost because the rest was refused.
-        return estimator, None, [f"No estimate of quality: {error}"]
-    return estimator, quality, []
+        raise BudgetExceeded(f"{error} Or leave the estimate out: --no-evaluate.") from None
+
+
+def _evaluate(
+    estimator: Any, held: Any, target: str, planned: Budget, book: Ledger, groups: list[str]
+) -> Evaluation:
+    price = _what_is_left(planned, book)
+    quality: Evaluation = estimator.score_private(
+        held, target, epsilon=price.epsilon, delta=price.delta, ledger=book, groups=groups
+    )
+    return quality
 
 
 def _what_is_left(planned: Budget, book: Ledger) -> Budget:
@@ -269,29 +285,9 @@ def build_estimator(model: ModelKind, public: Schema, budget: Budget, book: Ledg
     return kinds[model](**settings)
 
 
-def _write(estimator: Any, quality: Evaluation | None, place: Path, notes: list[str]) -> None:
-    from voile.cli.files import set_aside, write_text
-
-    kept = set_aside(place)
-    if kept is not None:
-        notes.append(f"The earlier {place} is kept as {kept}.")
-    try:
-        estimator.save(place)
-    except Exception as error:
-        raise DataError(
-            f"The model was trained and paid for, and could not be written to {str(place)!r} "
-            f"({type(error).__name__})."
-        ) from error
-    beside = quality_file(place)
-    set_aside(beside)  # it tells of the earlier model
-    if quality is not None:
-        write_text(beside, quality.to_json() + "\n")
-
-
 def _tell(
     estimator: Any,
-    quality: Evaluation | None,
-    place: Path,
+    work: Results,
     book: Ledger,
     notes: list[str],
     *,
@@ -301,14 +297,15 @@ def _tell(
     from voile.cli.files import print_json
     from voile.cli.ledgers import tell_ledger
 
+    quality = work.quality
     if as_json:
         print_json(
             {
-                "model": str(place),
+                "model": str(work.place),
                 "kind": type(estimator).__name__,
                 "receipt": estimator.receipt_.to_dict(),
                 "quality": None if quality is None else quality.to_dict(),
-                "ledger": tell_ledger(book),
+                "ledger": work.attempt(lambda: tell_ledger(book)),
                 "notes": notes,
             }
         )
@@ -321,9 +318,10 @@ def _tell(
         console.print()
         console.print(str(quality), markup=False)
     console.print()
-    spent = book.spent()
+    spent = work.attempt(book.spent)
     console.print(
-        f"Spent in all: epsilon {spent.epsilon:.4g} of {book.budget.epsilon:g}"
+        f"Spent in all: epsilon {'(not known)' if spent is None else f'{spent.epsilon:.4g}'} of "
+        f"{book.budget.epsilon:g}"
         + (f" (ledger of '{book.dataset}')" if lasting else " (this command alone)"),
         markup=False,
     )
@@ -333,5 +331,5 @@ def _tell(
         )
     for note in notes:
         console.print(note, markup=False)
-    console.print(f"Model: {place}", markup=False)
-    console.print(f"Next:  voile report {place} -o report.html", markup=False)
+    console.print(f"Model: {work.place}", markup=False)
+    console.print(f"Next:  voile report {work.place} -o report.html", markup=False)

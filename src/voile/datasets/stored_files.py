@@ -8,7 +8,6 @@ of shape (rows,), class numbers.
 
 from __future__ import annotations
 
-import os
 import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -20,6 +19,7 @@ from numpy.typing import NDArray
 from voile.datasets.data_set import DataSet
 from voile.datasets.entry import Entry, StoredPictures, StoredTable
 from voile.errors import DataError
+from voile.files import replace_file
 from voile.schema import Category
 
 
@@ -113,17 +113,13 @@ def write_pictures(arrays: Mapping[str, NDArray[Any]], path: Path) -> None:
 
 
 def _write_whole(path: Path, write: Callable[[Path], None]) -> None:
-    """Write beside the file and rename, so that no half file is ever taken for a set."""
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    """Write a file so that no half of one is ever taken for a set."""
     try:
-        write(part)
-        part.replace(path)
+        replace_file(path, write)
     except OSError as error:
         raise DataError(
             f"{str(path)!r} cannot be written ({error.strerror}): give another folder."
         ) from error
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def _unreadable(path: Path, name: str) -> DataError:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+
+from voile.errors import DataError
+from voile.explain.plain_data import EXPLANATION
 
 Floats = NDArray[np.float64]
 
@@ -43,9 +48,31 @@ class ExplainedFeature:
         return asdict(self)
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Read back what `to_dict` gave."""
-        return cls(**data)
+    def from_dict(cls, data: object) -> Self:
+        """Read back what `to_dict` gave (DataError)."""
+        names = ("name", "column", "level", "lower", "upper")
+        fields = EXPLANATION.fields(data, names, "a feature")
+        lower, upper = (EXPLANATION.number(fields[one], f"'{one}'") for one in ("lower", "upper"))
+        if not lower < upper or not math.isfinite(upper - lower):
+            EXPLANATION.refuse("'lower' of a feature", f"below its 'upper', {upper:g}", lower)
+        return cls(
+            name=EXPLANATION.text(fields["name"], "the name of a feature"),
+            column=EXPLANATION.text(fields["column"], "the column of a feature"),
+            level=None
+            if fields["level"] is None
+            else EXPLANATION.text(fields["level"], "the level of a feature"),
+            lower=lower,
+            upper=upper,
+        )
+
+
+def read_features(data: object) -> tuple[ExplainedFeature, ...]:
+    """Features from plain data; those of a column stand together (DataError)."""
+    features = tuple(map(ExplainedFeature.from_dict, EXPLANATION.listed(data, "'features'")))
+    turns = sum(a.column != b.column for a, b in pairwise(features))
+    if features and turns + 1 != len(list_columns(features)):
+        raise DataError("The features of a column must stand together: use an undamaged copy.")
+    return features
 
 
 def list_columns(features: Sequence[ExplainedFeature]) -> tuple[str, ...]:

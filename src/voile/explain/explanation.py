@@ -10,12 +10,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NoReturn, Self
 
-from voile.errors import DataError, MissingExtra, ReceiptError
-from voile.models.ebm.history import Edit
+from voile.errors import DataError, MissingExtra
+from voile.explain.plain_data import EXPLANATION
+from voile.models.ebm.history import Edit, read_edits
 from voile.privacy.receipt import Receipt
 from voile.rendering import draw_inline, print_record, write_page
+from voile.strict import show
 
 FORMAT = 1
 
@@ -35,7 +37,9 @@ class Explanation(ABC):
     receipt : Receipt
         The privacy guarantee that the explained model rests on.
     edits : tuple of Edit
-        What people changed in the model after training, in order.
+        What people changed in the model after training and is in force, in order.
+    history : tuple of Edit
+        Everything that people did, if some of it was taken back; else empty.
     cost : str
         What the explanation itself cost, in words.
     """
@@ -46,6 +50,7 @@ class Explanation(ABC):
     units: str
     receipt: Receipt
     edits: tuple[Edit, ...] = ()
+    history: tuple[Edit, ...] = ()
     cost: str = FREE
 
     @abstractmethod
@@ -72,17 +77,8 @@ class Explanation(ABC):
             "units": self.units,
             "cost": self.cost,
             **self._facts(),
-            "edits": [
-                {
-                    "what": edit.what,
-                    "term": edit.term,
-                    "settings": dict(edit.settings),
-                    "why": edit.why,
-                    "who": edit.who,
-                    "when": edit.when,
-                }
-                for edit in self.edits
-            ],
+            "edits": [edit.to_dict() for edit in self.edits],
+            **({"history": [edit.to_dict() for edit in self.history]} if self.history else {}),
             "receipt": self.receipt.to_dict(),
         }
 
@@ -99,41 +95,35 @@ class Explanation(ABC):
         DataError
             If it is not an explanation of this class, or of a later format.
         """
-        try:
-            if data["format"] != FORMAT:
-                raise DataError(
-                    f"The explanation has format {data['format']!r}, this version of voile reads "
-                    f"format {FORMAT}: use the version that wrote it."
-                )
-            homes = [one for one in (cls, *cls.__subclasses__()) if one.kind == data["kind"]]
-            if not homes:
-                raise DataError(
-                    f"The data are a {data['kind']!r} explanation and no {cls.__name__}: read them "
-                    f"with Explanation.from_dict."
-                )
-            return homes[0](
-                outputs=tuple(data["outputs"]),
-                units=str(data["units"]),
-                cost=str(data["cost"]),
-                edits=tuple(Edit(**edit) for edit in data["edits"]),
-                receipt=Receipt.from_dict(data["receipt"]),
-                **homes[0]._read_facts(data),
+        read = EXPLANATION
+        if not isinstance(data, Mapping):
+            read.refuse("the whole", "a JSON object", data)
+        data = _Fields(read.plain(data))
+        if data["format"] != FORMAT or type(data["format"]) is not int:
+            raise DataError(
+                f"The explanation has format {show(data['format'])}, this version of voile reads "
+                f"format {FORMAT}: use the version that wrote it."
             )
-        except (KeyError, TypeError, ValueError) as error:
-            if isinstance(error, (DataError, ReceiptError)):
-                raise
-            raise DataError(f"The explanation cannot be read: {error!r}.") from error
+        homes = [one for one in (cls, *cls.__subclasses__()) if one.kind == data["kind"]]
+        if not homes:
+            raise DataError(
+                f"The data are a {show(data['kind'])} explanation and no {cls.__name__}: read them "
+                f"with Explanation.from_dict."
+            )
+        return homes[0](
+            outputs=read.texts(data["outputs"], "'outputs'"),
+            units=read.text(data["units"], "'units'"),
+            cost=read.text(data["cost"], "'cost'"),
+            edits=read_edits(data["edits"], read, "'edits'"),
+            history=read_edits(data.get("history", []), read, "'history'"),
+            receipt=Receipt.from_dict(data["receipt"]),
+            **homes[0]._read_facts(data),
+        )
 
     @classmethod
     def from_json(cls, text: str) -> Self:
         """Read back what `to_json` gave (DataError)."""
-        try:
-            data = json.loads(text)
-        except json.JSONDecodeError as error:
-            raise DataError(f"The explanation is not JSON: {error}.") from error
-        if not isinstance(data, dict):
-            raise DataError("The explanation is not a JSON object.")
-        return cls.from_dict(data)
+        return cls.from_dict(EXPLANATION.parse(text))
 
     def to_frame(self) -> Any:
         """As a pandas data frame: a tidy, long table.
@@ -172,6 +162,13 @@ class Explanation(ABC):
 
     def _repr_html_(self) -> str:
         return draw_inline(self)
+
+
+class _Fields(dict[str, Any]):
+    """Fields of an explanation; one that is not there is a `DataError`."""
+
+    def __missing__(self, name: str) -> NoReturn:
+        raise DataError(f"The explanation has no {name!r}: use an undamaged copy.")
 
 
 def _notebook() -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -10,12 +10,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.explain.explained_feature import ExplainedFeature, list_columns
+from voile.explain.explained_feature import ExplainedFeature, list_columns, read_features
 from voile.explain.explanation import Explanation
 from voile.explain.filter_text import bank_text
 from voile.explain.picture_likeness import draw_likeness
 from voile.explain.picture_shape import PictureShape, check_pixels, read_picture
-from voile.explain.plain_data import freeze, thaw
+from voile.explain.plain_data import EXPLANATION, freeze, thaw
 
 Floats = NDArray[np.float64]
 
@@ -69,8 +69,8 @@ class FilterBank(Explanation):
 
     def __post_init__(self) -> None:
         classes, features = len(self.outputs), len(self.features)
-        shares = np.shape(self.shares)
-        maps = int(shares[1]) if len(shares) == 2 else 0
+        first = self.shares[0] if len(self.shares) else ()
+        maps = len(first) if isinstance(first, (Sequence, np.ndarray)) else 0
         for name, shape in {
             "shares": (classes, maps),
             "filters": (classes, maps, features),
@@ -78,7 +78,8 @@ class FilterBank(Explanation):
             "offsets": (classes, maps),
             "average": (features,),
         }.items():
-            object.__setattr__(self, name, freeze(getattr(self, name), shape, name))
+            known = name != "standard_errors"
+            object.__setattr__(self, name, freeze(getattr(self, name), shape, name, known=known))
         check_pixels(self.image_shape, features)
 
     @property
@@ -200,11 +201,13 @@ class FilterBank(Explanation):
     @classmethod
     def _read_facts(cls, data: Mapping[str, Any]) -> dict[str, Any]:
         return {
-            "features": tuple(ExplainedFeature.from_dict(one) for one in data["features"]),
-            "beta": float(data["beta"]),
-            "taught_by": None if data["taught_by"] is None else str(data["taught_by"]),
+            "features": read_features(data["features"]),
+            "beta": EXPLANATION.number(data["beta"], "'beta'", 0.0),
+            "taught_by": None
+            if data["taught_by"] is None
+            else EXPLANATION.text(data["taught_by"], "'taught_by'"),
             "image_shape": read_picture(data["image_shape"]),
-            **{name: data[name] for name in _ARRAYS},
+            **{name: EXPLANATION.listed(data[name], f"'{name}'") for name in _ARRAYS},
         }
 
     def __str__(self) -> str:

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.explain.explained_feature import ExplainedFeature, list_columns, sum_columns
+from voile.errors import DataError
+from voile.explain.explained_feature import (
+    ExplainedFeature,
+    list_columns,
+    read_features,
+    sum_columns,
+)
 from voile.explain.explanation import Explanation
 from voile.explain.filter_decision_text import decisions_text
 from voile.explain.picture_likeness import draw_likeness
 from voile.explain.picture_shape import PictureShape, check_pixels, read_picture
-from voile.explain.plain_data import freeze, thaw
+from voile.explain.plain_data import EXPLANATION, check_rows, freeze, thaw
 
 Floats = NDArray[np.float64]
 
@@ -103,16 +109,21 @@ class FilterDecision:
         }
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Read back what `to_dict` gave."""
-        error = data["margin_error"]
+    def from_dict(cls, data: object) -> Self:
+        """Read back what `to_dict` gave (DataError)."""
+        read = EXPLANATION
+        data = read.fields(data, [one.name for one in fields(cls)], "a decision")
+        arrays: dict[str, Any] = {
+            name: read.listed(data[name], f"'{name}'")
+            for name in (*_OF_CLASSES, *_OF_MAPS, *_OF_FEATURES)
+        }
         return cls(
-            **{
-                **data,
-                "margin_error": math.inf if error is None else float(error),
-                "given": tuple(data["given"]),
-                "read_as": tuple(data["read_as"]),
-            }
+            predicted=read.whole(data["predicted"], "'predicted'"),
+            runner_up=read.whole(data["runner_up"], "'runner_up'", -1),
+            margin_error=read.number(data["margin_error"], "'margin_error'", 0.0, null=math.inf),
+            given=read.texts(data["given"], "'given'"),
+            read_as=read.texts(data["read_as"], "'read_as'"),
+            **arrays,
         )
 
 
@@ -149,8 +160,9 @@ class FilterDecisions(Explanation):
     def __post_init__(self) -> None:
         shape = (len(self.outputs), self.maps, len(self.features))
         for name in ("filters", "standard_errors"):
-            object.__setattr__(self, name, freeze(getattr(self, name), shape, name))
-        average = freeze(self.average, (len(self.features),), "average")
+            known = name == "filters"
+            object.__setattr__(self, name, freeze(getattr(self, name), shape, name, known=known))
+        average = freeze(self.average, (len(self.features),), "average", known=True)
         object.__setattr__(self, "average", average)
         object.__setattr__(self, "decisions", tuple(map(self._frozen, self.decisions)))
         check_pixels(self.image_shape, len(self.features))
@@ -163,16 +175,21 @@ class FilterDecisions(Explanation):
             **dict.fromkeys(_OF_FEATURES, (len(self.features),)),
         }
         arrays: dict[str, Any] = {
-            name: freeze(getattr(one, name), shape, name.replace("_", " "))
+            name: freeze(
+                getattr(one, name), shape, name.replace("_", " "), known=name != "score_errors"
+            )
             for name, shape in shapes.items()
         }
+        if one.predicted not in range(classes) or one.runner_up not in range(-1, classes):
+            raise DataError("A decision speaks of a class that is not among the outputs.")
+        check_rows((one.given, one.read_as), 2, len(self.columns), "given values")
         return replace(one, **arrays)
 
     @property
     def maps(self) -> int:
         """Maps per class."""
-        shape = np.shape(self.filters)
-        return int(shape[1]) if len(shape) > 1 else 0
+        first = self.filters[0] if len(self.filters) else ()
+        return len(first) if isinstance(first, (Sequence, np.ndarray)) else 0
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -305,12 +322,14 @@ class FilterDecisions(Explanation):
     @classmethod
     def _read_facts(cls, data: Mapping[str, Any]) -> dict[str, Any]:
         return {
-            "features": tuple(ExplainedFeature.from_dict(one) for one in data["features"]),
-            "filters": data["filters"],
+            "features": read_features(data["features"]),
+            "filters": EXPLANATION.listed(data["filters"], "'filters'"),
             "standard_errors": data["standard_errors"],
             "average": data["average"],
             "image_shape": read_picture(data["image_shape"]),
-            "decisions": tuple(FilterDecision.from_dict(one) for one in data["decisions"]),
+            "decisions": tuple(
+                map(FilterDecision.from_dict, EXPLANATION.listed(data["decisions"], "'decisions'"))
+            ),
         }
 
     def __str__(self) -> str:

@@ -9,8 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from voile.errors import DataError
 from voile.explain.explanation import Explanation
-from voile.explain.plain_data import freeze, thaw
+from voile.explain.plain_data import EXPLANATION, freeze, thaw
 from voile.explain.plain_text import global_text
 from voile.explain.term import ExplainedTerm
 
@@ -36,7 +37,11 @@ class GlobalExplanation(Explanation):
     def __post_init__(self) -> None:
         shape = (len(self.outputs),)
         for name in ("intercept", "intercept_errors"):
-            object.__setattr__(self, name, freeze(getattr(self, name), shape, name))
+            known = name == "intercept"
+            object.__setattr__(self, name, freeze(getattr(self, name), shape, name, known=known))
+        for term in self.terms:
+            if len(term.importance) != len(self.outputs):
+                raise DataError(f"Term {term.name!r} must have scores for each output.")
 
     @property
     def ranked(self) -> tuple[ExplainedTerm, ...]:
@@ -65,7 +70,9 @@ class GlobalExplanation(Explanation):
         return {
             "intercept": data["intercept"],
             "intercept_errors": data["intercept_errors"],
-            "terms": tuple(ExplainedTerm.from_dict(term) for term in data["terms"]),
+            "terms": tuple(
+                map(ExplainedTerm.from_dict, EXPLANATION.listed(data["terms"], "'terms'"))
+            ),
         }
 
     def __str__(self) -> str:

@@ -29,7 +29,7 @@ ANSWERS = {
     "enhanced": "by {steps} on the table, from an earlier answer (enhanced: as few as seem enough)",
     "reused": "by the answer to another row close to it",
     "stored": "by the stored answer to the same question",
-    "offline": "from earlier answers alone: the table was not read",
+    "offline": "by the mean of explanations of other rows, near ones most: the table was not read",
 }
 """How a row can be answered, in words."""
 

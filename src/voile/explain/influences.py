@@ -12,12 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.errors import DataError
-from voile.explain.explained_feature import ExplainedFeature, list_columns, sum_columns
+from voile.explain.explained_feature import (
+    ExplainedFeature,
+    list_columns,
+    read_features,
+    sum_columns,
+)
 from voile.explain.explanation import Explanation
 from voile.explain.influence_text import ANSWERS, influences_text
 from voile.explain.influence_words import find_word, list_words
 from voile.explain.picture_shape import PictureShape, check_pixels, read_picture
-from voile.explain.plain_data import freeze, thaw
+from voile.explain.plain_data import EXPLANATION, freeze, read_text_rows, read_wholes, thaw
+from voile.strict import LARGEST_WHOLE
 
 Floats = NDArray[np.float64]
 
@@ -304,18 +310,18 @@ class Influences(Explanation):
     @classmethod
     def _read_facts(cls, data: Mapping[str, Any]) -> dict[str, Any]:
         return {
-            "features": tuple(ExplainedFeature.from_dict(one) for one in data["features"]),
-            "given": tuple(tuple(row) for row in data["given"]),
-            "read_as": tuple(tuple(row) for row in data["read_as"]),
+            "features": read_features(data["features"]),
+            "given": read_text_rows(data["given"], "'given'"),
+            "read_as": read_text_rows(data["read_as"], "'read_as'"),
             **{name: data[name] for name in _ARRAYS},
-            "answered": tuple(data["answered"]),
-            "steps": tuple(map(int, data["steps"])),
-            "weight": str(data["weight"]),
-            "radius": math.inf if data["radius"] is None else float(data["radius"]),
-            "has_intercept": bool(data["has_intercept"]),
+            "answered": EXPLANATION.texts(data["answered"], "'answered'"),
+            "steps": read_wholes(data["steps"], "'steps'", LARGEST_WHOLE),
+            "weight": EXPLANATION.text(data["weight"], "'weight'"),
+            "radius": EXPLANATION.number(data["radius"], "'radius'", 0.0, null=math.inf),
+            "has_intercept": EXPLANATION.truth(data["has_intercept"], "'has_intercept'"),
             "picture": read_picture(data["picture"]),
-            "words": bool(data["words"]),
-            "texts": tuple(data["texts"]),
+            "words": EXPLANATION.truth(data["words"], "'words'"),
+            "texts": EXPLANATION.texts(data["texts"], "'texts'"),
         }
 
     def __str__(self) -> str:

@@ -9,8 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from voile.errors import DataError
 from voile.explain.explanation import Explanation
-from voile.explain.plain_data import freeze, thaw
+from voile.explain.plain_data import EXPLANATION, check_rows, freeze, read_text_rows, thaw
 from voile.explain.plain_text import local_text
 
 BASE = "(base value)"
@@ -80,7 +81,12 @@ class LocalExplanation(Explanation):
             "score_errors": (rows, outputs),
             "predictions": (rows, len(self.classes)) if self.classes else (rows,),
         }.items():
-            object.__setattr__(self, name, freeze(getattr(self, name), shape, name))
+            known = not name.endswith("_errors")
+            object.__setattr__(self, name, freeze(getattr(self, name), shape, name, known=known))
+        check_rows(self.given, rows, features, "given values")
+        check_rows(self.read_as, rows, features, "values as they were read")
+        if outputs != 1 and self.classes and outputs != len(self.classes):
+            raise DataError("An explanation of rows must have one output, or one for each class.")
 
     def __len__(self) -> int:
         return len(self.given)
@@ -138,10 +144,10 @@ class LocalExplanation(Explanation):
     @classmethod
     def _read_facts(cls, data: Mapping[str, Any]) -> dict[str, Any]:
         return {
-            "features": tuple(data["features"]),
-            "classes": tuple(data["classes"]),
-            "given": tuple(tuple(row) for row in data["given"]),
-            "read_as": tuple(tuple(row) for row in data["read_as"]),
+            "features": EXPLANATION.texts(data["features"], "'features'"),
+            "classes": EXPLANATION.texts(data["classes"], "'classes'"),
+            "given": read_text_rows(data["given"], "'given'"),
+            "read_as": read_text_rows(data["read_as"], "'read_as'"),
             **{name: data[name] for name in _ARRAYS},
         }
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from voile.explain.wording import noisy, percent, short, signed, spread
+from voile.models.ebm.history import taken_back
 
 if TYPE_CHECKING:
     from voile.explain.explanation import Explanation
@@ -107,8 +108,8 @@ def global_text(explanation: GlobalExplanation) -> str:
         if single:
             line = f"{line:<{width + 20}}  {'   '.join(extremes(term))}"
         lines.append(line + ("   edited" if term.original is not None else ""))
-    if explanation.edits:
-        lines.append(f"  edited {times_text(len(explanation.edits))} after training")
+    if explanation.edits or explanation.history:
+        lines.append(f"  {edits_text(explanation)}")
     return "\n".join([*lines, f"  {explanation.cost}", f"  {explanation.receipt.promise}"])
 
 
@@ -148,6 +149,14 @@ def row_text(explanation: LocalExplanation, row: int) -> str:
 def sum_text(explanation: LocalExplanation, output: int) -> str:
     """What all parts of a row add up to: the score, with its class if there are several."""
     return "score" if len(explanation.outputs) == 1 else f"score of '{explanation.outputs[output]}'"
+
+
+def edits_text(explanation: Explanation) -> str:
+    """How often people changed the explained model, and took changes back; empty if never."""
+    made, back = len(explanation.edits), taken_back(explanation.history)
+    told = [f"edited {times_text(made)} after training"] if made or back else []
+    told += [f"edits were taken back {times_text(back)}"] if back else []
+    return "; ".join(told)
 
 
 def times_text(count: int) -> str:

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.explain.explained_feature import ExplainedFeature, list_columns, sum_columns
+from voile.errors import DataError
+from voile.explain.explained_feature import (
+    ExplainedFeature,
+    list_columns,
+    read_features,
+    sum_columns,
+)
 from voile.explain.explanation import Explanation
-from voile.explain.plain_data import freeze, thaw
-from voile.explain.prototype_explanation import check_picture, read_shape
+from voile.explain.plain_data import EXPLANATION, check_rows, freeze, read_wholes, thaw
+from voile.explain.prototype_explanation import check_labels, check_picture, read_shape
 from voile.explain.prototype_text import decisions_text
 
 Floats = NDArray[np.float64]
@@ -153,23 +159,59 @@ class PrototypeDecision:
         }
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Read back what `to_dict` gave."""
-        distances = {
-            name: math.inf if data[name] is None else float(data[name])
+    def from_dict(cls, data: object) -> Self:
+        """Read back what `to_dict` gave (DataError)."""
+        read = EXPLANATION
+        data = read.fields(data, [one.name for one in fields(cls)], "a decision")
+        numbers: dict[str, Any] = {
+            name: read.number(data[name], f"'{name}'", 0.0, null=math.inf)
             for name in ("right_distance", "wrong_distance", "gap_error")
         }
-        joint = data["joint"]
+        places: dict[str, Any] = {
+            name: read.whole(data[name], f"'{name}'", -1)
+            for name in ("predicted", "right", "wrong")
+        }
+        arrays: dict[str, Any] = {
+            name: read.listed(data[name], f"'{name}'")
+            for name in ("contributions", "part_errors", "values")
+        }
         return cls(
-            **{
-                **data,
-                **distances,
-                "given": tuple(data["given"]),
-                "read_as": tuple(data["read_as"]),
-                "changes": tuple(Change(**one) for one in data["changes"]),
-                "joint": None if joint is None else JointChange(**joint),
-            }
+            confidence=read.number(data["confidence"], "'confidence'", 0.0, 1.0),
+            given=read.texts(data["given"], "'given'"),
+            read_as=read.texts(data["read_as"], "'read_as'"),
+            changes=tuple(map(_read_change, read.listed(data["changes"], "'changes'"))),
+            joint=None if data["joint"] is None else _read_joint(data["joint"]),
+            **numbers,
+            **places,
+            **arrays,
         )
+
+
+def _read_change(data: object) -> Change:
+    read = EXPLANATION
+    facts = read.fields(data, [one.name for one in fields(Change)], "a change")
+    value, level = facts["value"], facts["level"]
+    if (value is None) == (level is None):
+        read.refuse("a change", "to a value or to a level", value)
+    return Change(
+        column=read.text(facts["column"], "the column of a change"),
+        value=None if value is None else read.number(value, "the value of a change"),
+        level=None if level is None else read.text(level, "the level of a change"),
+        size=read.number(facts["size"], "the size of a change", 0.0),
+        to_class=read.whole(facts["to_class"], "the class of a change"),
+    )
+
+
+def _read_joint(data: object) -> JointChange:
+    read = EXPLANATION
+    facts = read.fields(data, [one.name for one in fields(JointChange)], "'joint'")
+    values: Any = read.listed(facts["values"], "the values of 'joint'")
+    return JointChange(
+        values=values,
+        size=read.number(facts["size"], "the size of 'joint'", 0.0),
+        toward=read.whole(facts["toward"], "'toward'"),
+        flips=read.truth(facts["flips"], "'flips'"),
+    )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -201,22 +243,39 @@ class PrototypeDecisions(Explanation):
     def __post_init__(self) -> None:
         shape = (len(self.labels), len(self.features))
         for name in ("prototypes", "standard_errors"):
-            object.__setattr__(self, name, freeze(getattr(self, name), shape, name))
+            known = name == "prototypes"
+            object.__setattr__(self, name, freeze(getattr(self, name), shape, name, known=known))
+        check_labels(self.labels, len(self.outputs))
         object.__setattr__(self, "decisions", tuple(map(self._frozen, self.decisions)))
         check_picture(self.image_shape, len(self.features))
 
     def _frozen(self, one: PrototypeDecision) -> PrototypeDecision:
-        width = (len(self.features),)
+        width, columns = (len(self.features),), self.columns
         joint = one.joint
+        self._check(one)
+        check_rows((one.given, one.read_as), 2, len(columns), "given values")
         return replace(
             one,
-            contributions=freeze(one.contributions, width, "contributions"),
-            part_errors=freeze(one.part_errors, (len(self.columns),), "part errors"),
-            values=freeze(one.values, width, "values"),
+            contributions=freeze(one.contributions, width, "contributions", known=True),
+            part_errors=freeze(one.part_errors, (len(columns),), "part errors"),
+            values=freeze(one.values, width, "values", known=True),
             joint=None
             if joint is None
-            else replace(joint, values=freeze(joint.values, width, "changed values")),
+            else replace(joint, values=freeze(joint.values, width, "changed values", known=True)),
         )
+
+    def _check(self, one: PrototypeDecision) -> None:
+        """Refuse a decision that speaks of classes, prototypes or columns that are not there."""
+        classes, prototypes = range(len(self.outputs)), range(len(self.labels))
+        numbers = [one.predicted, *(change.to_class for change in one.changes)]
+        nearest = [one.right, *([] if one.wrong == -1 else [one.wrong])]
+        nearest += [] if one.joint is None else [one.joint.toward]
+        if not all(number in classes for number in numbers):
+            raise DataError("A decision speaks of a class that is not among the outputs.")
+        if not all(number in prototypes for number in nearest):
+            raise DataError("A decision speaks of a prototype that is not there.")
+        if not all(change.column in self.columns for change in one.changes):
+            raise DataError("A change speaks of a column that is not there.")
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -270,12 +329,17 @@ class PrototypeDecisions(Explanation):
     @classmethod
     def _read_facts(cls, data: Mapping[str, Any]) -> dict[str, Any]:
         return {
-            "features": tuple(ExplainedFeature.from_dict(one) for one in data["features"]),
-            "labels": tuple(map(int, data["labels"])),
+            "features": read_features(data["features"]),
+            "labels": read_wholes(data["labels"], "'labels'", len(data["outputs"])),
             "prototypes": data["prototypes"],
             "standard_errors": data["standard_errors"],
             "image_shape": read_shape(data["image_shape"]),
-            "decisions": tuple(PrototypeDecision.from_dict(one) for one in data["decisions"]),
+            "decisions": tuple(
+                map(
+                    PrototypeDecision.from_dict,
+                    EXPLANATION.listed(data["decisions"], "'decisions'"),
+                )
+            ),
         }
 
     def __str__(self) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -10,10 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.errors import DataError
-from voile.explain.explained_feature import ExplainedFeature, list_columns, sum_columns
+from voile.explain.explained_feature import (
+    ExplainedFeature,
+    list_columns,
+    read_features,
+    sum_columns,
+)
 from voile.explain.explanation import Explanation
-from voile.explain.plain_data import freeze, thaw
+from voile.explain.plain_data import EXPLANATION, freeze, read_wholes, thaw
 from voile.explain.prototype_text import prototypes_text
+from voile.strict import LARGEST_WHOLE
 
 Floats = NDArray[np.float64]
 
@@ -92,7 +98,13 @@ class PrototypeExplanation(Explanation):
             "relevance": (features,),
             "pairs": (len(self.related), len(self.related)),
         }.items():
-            object.__setattr__(self, name, freeze(getattr(self, name), shape, name))
+            known = name not in ("standard_errors", "counts", "distance_from_mean")
+            object.__setattr__(self, name, freeze(getattr(self, name), shape, name, known=known))
+        if len(self.beyond) != prototypes:
+            raise DataError("The values beyond the bounds must be counted for each prototype.")
+        check_labels(self.labels, classes)
+        if any(not 0 <= one < features for one in self.related):
+            raise DataError("The related features must be numbers of features.")
         check_picture(self.image_shape, features)
 
     @property
@@ -157,12 +169,12 @@ class PrototypeExplanation(Explanation):
     @classmethod
     def _read_facts(cls, data: Mapping[str, Any]) -> dict[str, Any]:
         return {
-            "model_kind": str(data["model_kind"]),
-            "mechanism": str(data["mechanism"]),
-            "features": tuple(ExplainedFeature.from_dict(one) for one in data["features"]),
-            "labels": tuple(map(int, data["labels"])),
-            "beyond": tuple(map(int, data["beyond"])),
-            "related": tuple(map(int, data["related"])),
+            "model_kind": EXPLANATION.text(data["model_kind"], "'model_kind'"),
+            "mechanism": EXPLANATION.text(data["mechanism"], "'mechanism'"),
+            "features": read_features(data["features"]),
+            "labels": read_wholes(data["labels"], "'labels'", len(data["outputs"])),
+            "beyond": read_wholes(data["beyond"], "'beyond'", LARGEST_WHOLE),
+            "related": read_wholes(data["related"], "'related'", len(data["features"])),
             "image_shape": read_shape(data["image_shape"]),
             **{name: data[name] for name in _ARRAYS},
         }
@@ -172,11 +184,20 @@ class PrototypeExplanation(Explanation):
 
 
 def read_shape(data: Any) -> tuple[int, int] | None:
-    """Height and width of a picture from plain data."""
+    """Height and width of a picture from plain data (DataError)."""
     if data is None:
         return None
-    height, width = data
-    return int(height), int(width)
+    height, width = EXPLANATION.listed(data, "'image_shape'", 2)
+    return (
+        EXPLANATION.whole(height, "the height of pictures", 1),
+        EXPLANATION.whole(width, "the width of pictures", 1),
+    )
+
+
+def check_labels(labels: Sequence[int], classes: int) -> None:
+    """Refuse labels of prototypes that are no numbers of classes (DataError)."""
+    if any(not 0 <= one < classes for one in labels):
+        raise DataError(f"The labels of prototypes must be numbers of {classes} classes.")
 
 
 def check_picture(image_shape: tuple[int, int] | None, features: int) -> None:

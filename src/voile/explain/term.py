@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
@@ -11,7 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.errors import DataError
-from voile.explain.plain_data import freeze, thaw
+from voile.explain.plain_data import EXPLANATION, freeze, thaw
+
+_ARRAYS = ("edges", "scores", "standard_errors", "counts", "count_errors", "importance")
+_KNOWN = ("edges", "scores", "counts", "importance", "original")
+"""Numbers that must be finite; of errors, infinity says that nobody knows."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -73,7 +77,10 @@ class ExplainedTerm:
             shapes["original"] = (bins, outputs)
         object.__setattr__(self, "labels", tuple(self.labels))
         for name, shape in shapes.items():
-            object.__setattr__(self, name, freeze(getattr(self, name), shape, f"{name} {where}"))
+            given, what = getattr(self, name), f"{name} {where}"
+            object.__setattr__(self, name, freeze(given, shape, what, known=name in _KNOWN))
+        if not (np.diff(self.edges) >= 0).all():
+            raise DataError(f"The edges {where} must not decrease.")
         apart = 1 if self.kind == "number" else 2
         if bins < apart or (self.kind == "number" and len(self.edges) != bins - apart + 1):
             raise DataError(
@@ -114,9 +121,22 @@ class ExplainedTerm:
         }
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Read back what `to_dict` gave."""
-        return cls(**{**data, "labels": tuple(data["labels"])})
+    def from_dict(cls, data: object) -> Self:
+        """Read back what `to_dict` gave (DataError)."""
+        fields = EXPLANATION.fields(
+            data, ("name", "kind", "labels", *_ARRAYS, "original"), "a term"
+        )
+        arrays: dict[str, Any] = {
+            name: EXPLANATION.listed(fields[name], f"'{name}'") for name in _ARRAYS
+        }
+        original = fields["original"]
+        return cls(
+            name=EXPLANATION.text(fields["name"], "the name of a term"),
+            kind=fields["kind"],
+            labels=EXPLANATION.texts(fields["labels"], "the labels of a term"),
+            original=original,
+            **arrays,
+        )
 
     def to_records(self, outputs: tuple[str, ...]) -> Iterator[dict[str, Any]]:
         """One flat record per bin and output, for a long table."""

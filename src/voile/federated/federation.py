@@ -17,6 +17,7 @@ from voile.privacy.clients.session import Incident, Session, Traffic
 from voile.privacy.clients.source import open_clients
 from voile.privacy.clients.terms import Terms, Trust
 from voile.privacy.ledger import Ledger
+from voile.privacy.origins import Origin, Use
 from voile.privacy.vault import PrivateTable, protect
 from voile.schema import Schema
 
@@ -130,10 +131,15 @@ class Federation:
             desks[name] = Desk(protect(X, y, schema=schema), ledger, name=name)
         federation = cls(LocalChannel({n: d.answer for n, d in desks.items()}), schema, **terms)
         federation.desks = desks
+        if any(desk.ledger.budget.unlimited for desk in desks.values()):
+            federation._uses = (Use(Origin()),)
         return federation
 
     desks: Mapping[str, Desk] = {}
     """The clients of `local`, by name."""
+
+    _uses: tuple[Use, ...] = ()
+    """What a job without a ledger uses up where clients have no limits of their own."""
 
     def join(self, ledger: Ledger) -> Job:
         """Begin a job: clients join, nothing is paid yet.
@@ -151,7 +157,7 @@ class Federation:
         try:
             session = Session(self._channel, self.terms, journal, self._retries)
             self._sessions.append(session)
-            return Job(open_clients(session, self.schema, ledger.relation), session)
+            return Job(open_clients(session, self.schema, ledger.relation, self._uses), session)
         except BaseException:
             journal.close()
             raise

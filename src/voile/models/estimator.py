@@ -5,21 +5,25 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, Self, TypeGuard
+from typing import TYPE_CHECKING, Any, Self, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.validation import check_is_fitted
 
 from voile.errors import DataError, ModelError, SettingError
 from voile.explaining import explain_global, explain_local
 from voile.models import training_settings
+from voile.models.family import Family
+from voile.models.json_files import sign_file
+from voile.models.protocols import Federated
 from voile.privacy.budget import Budget
 from voile.privacy.ledger import Ledger
+from voile.privacy.origins import own_ledger
 from voile.privacy.public_rows import encode_public
 from voile.privacy.receipt import Receipt
+from voile.privacy.signing import SigningKey, find_key
 from voile.privacy.vault import PrivateTable, protect
 from voile.rendering import draw_card, write_report
 from voile.schema import Category, Number, Schema
@@ -28,45 +32,6 @@ if TYPE_CHECKING:
     from voile.models.evaluation.record import Evaluation
 
 _COLUMN_VECTOR = "A column-vector y was passed when a 1d array was expected: give y.ravel()."
-
-
-class TrainedModel(Protocol):
-    """What a frozen model has, whatever its kind."""
-
-    @property
-    def schema(self) -> Schema:
-        """Complete: with everything that was found privately."""
-
-    @property
-    def receipt(self) -> Receipt:
-        """The privacy guarantee."""
-
-
-class Joint(Protocol):
-    """A job that clients have joined."""
-
-    @property
-    def table(self) -> PrivateTable:
-        """Their rows, to be summed over."""
-
-    @property
-    def seed(self) -> int:
-        """Public chance, the same after a restart."""
-
-    def __enter__(self) -> Self: ...
-
-    def __exit__(self, *error: object) -> None: ...
-
-
-class Federated(Protocol):
-    """What `fit_federated` needs of a federation (`voile.federated.Federation`)."""
-
-    @property
-    def schema(self) -> Schema:
-        """What all clients agreed is public."""
-
-    def join(self, ledger: Ledger) -> Joint:
-        """Begin a job."""
 
 
 def is_array(X: object) -> TypeGuard[NDArray[Any]]:
@@ -83,7 +48,7 @@ def check_two_dimensions(X: object) -> None:
         )
 
 
-class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
+class PrivateEstimator(Family):
     """Fitting on private rows, reading public ones, receipt and explanations.
 
     Subclasses set ``epsilon``, ``delta``, ``schema`` and ``ledger`` in ``__init__``, and ``model_``
@@ -117,7 +82,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
             )
         table = protect(X, y, schema=schema, target=known or target, **weighing)
         budget = Budget(self.epsilon, self.delta)
-        return table, budget, Ledger(budget) if self.ledger is None else self.ledger
+        return table, budget, self._ledger_for(budget, tuple(table.schema))
 
     def fit_federated(self, federation: Federated) -> Self:
         """Train on the rows of all clients of a federation, which stay where they are.
@@ -135,7 +100,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
             Its receipt says who is protected from whom.
         """
         budget = Budget(self.epsilon, self.delta)
-        ledger = Ledger(budget) if self.ledger is None else self.ledger
+        ledger = own_ledger(budget) if self.ledger is None else self.ledger
         target = self._expected_target()
         if self.schema is not None and self.schema != federation.schema:
             raise SettingError(
@@ -375,10 +340,12 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
             self, path, title=title, evaluation=evaluation, ledger=ledger, rows=rows
         )
 
-    def save(self, path: str | Path) -> Path:
-        """Write the model as JSON; `voile.load` reads it back."""
+    def save(self, path: str | Path, *, key: SigningKey | str | Path | None = None) -> Path:
+        """Write the model as JSON, signed if there is a ``key``; `voile.load` reads it back."""
         check_is_fitted(self)
-        return self._write(path)
+        signer = None if key is None else find_key(key)
+        place = self._write(path)
+        return place if signer is None else sign_file(place, signer)
 
     def _write(self, path: str | Path) -> Path:
         raise NotImplementedError

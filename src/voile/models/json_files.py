@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
-from voile.errors import ModelError
-from voile.models.fields import build_object, refuse_constant
+from voile.errors import ModelError, ReceiptError
+from voile.files import replace_file as put_in_place
+from voile.models.fields import MODEL
+from voile.privacy.signing import SIGNATURE, SigningKey, check_record
+from voile.strict import show
 
 T = TypeVar("T")
 
@@ -28,29 +29,29 @@ def write_json(data: dict[str, Any], path: str | Path) -> Path:
 
 
 def replace_file(path: str | Path, fill: Callable[[Path], object]) -> Path:
-    """Fill a new file beside the old one, then put it in its place: nobody sees half a file.
+    """`voile.files.replace_file`, with an error of models.
 
-    Parameters
-    ----------
-    path : str or Path
-        The file to make or to replace.
-    fill : callable
-        Given the path of the new file, writes it.
+    Raises
+    ------
+    ModelError
+        If the file cannot be written.
     """
-    path = Path(path)
     try:
-        # A folder rather than a file, so that the new file gets the user's usual permissions.
-        with tempfile.TemporaryDirectory(prefix=".voile-", dir=path.parent) as folder:
-            place = Path(folder, path.name)
-            fill(place)
-            with place.open("rb+") as stream:
-                os.fsync(stream.fileno())
-            place.replace(path)
+        return put_in_place(path, fill)
+    except ValueError as error:
+        raise ModelError(f"No file can be called {show(str(path))}: rename it.") from error
     except OSError as error:
         raise ModelError(
-            f"The file {str(path)!r} cannot be written ({error}): check the folder."
+            f"The file {str(path)!r} cannot be written ({error.strerror}): check the folder."
         ) from error
-    return path
+
+
+def sign_file(path: str | Path, key: SigningKey) -> Path:
+    """Sign a file of JSON in place: whoever reads it later notices a change."""
+    data = MODEL.parse(MODEL.load_text(path))
+    if not isinstance(data, dict):
+        raise ModelError(f"The file {show(str(path))} is no model or receipt: sign one of those.")
+    return write_json(key.sign_record(data), path)
 
 
 def read_json(path: str | Path, build: Callable[[Any], T]) -> T:
@@ -61,19 +62,16 @@ def read_json(path: str | Path, build: Callable[[Any], T]) -> T:
     ModelError
         If there is no such file, or it is not, or no longer, such a model.
     """
-    path = Path(path)
+    text = MODEL.load_text(path)
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ModelError(
-            f"The model file {str(path)!r} cannot be read ({error}): check the path."
-        ) from error
-    try:
-        data = json.loads(text, object_pairs_hook=build_object, parse_constant=refuse_constant)
-        return build(data)
-    except ModelError as error:
-        raise ModelError(f"The model file {str(path)!r} cannot be used. {error}") from error
-    except (ValueError, RecursionError) as error:
-        raise ModelError(
-            f"The model file {str(path)!r} is not JSON ({error}): was it copied completely?"
-        ) from error
+        return build(_unsigned(MODEL.parse(text)))
+    except (ModelError, ReceiptError) as error:
+        raise ModelError(f"The model file {show(str(path))} cannot be used. {error}") from error
+
+
+def _unsigned(data: Any) -> Any:
+    """The content without its signature, which must be of this content."""
+    if not isinstance(data, dict) or SIGNATURE not in data:
+        return data
+    check_record(data)
+    return {name: value for name, value in data.items() if name != SIGNATURE}

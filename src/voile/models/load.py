@@ -44,11 +44,12 @@ def load(path: str | Path) -> Any:
 
 
 def _build(data: Any) -> Any:
-    if isinstance(data, Mapping) and data.get("kind") == LVQ:
+    kind = data.get("kind") if isinstance(data, Mapping) else None
+    if kind == LVQ:
         return load_lvq(data)
-    if isinstance(data, Mapping) and data.get("kind") == MAPS:
+    if kind == MAPS:
         return load_maps(data)
-    if isinstance(data, Mapping) and data.get("kind") in _ABOVE:
-        return import_module(_ABOVE[data["kind"]]).load_estimator(data)
+    if isinstance(kind, str) and kind in _ABOVE:
+        return import_module(_ABOVE[kind]).load_estimator(data)
     # Also for what is no model at all: its reader says what is wrong.
     return load_ebm(data)

@@ -10,7 +10,8 @@ from contextlib import contextmanager
 @contextmanager
 def progress_bar(what: str, steps: int) -> Iterator[Callable[[int], None]]:
     """Give a function that is told how many steps are done."""
-    if not sys.stderr.isatty():
+    # A program without a terminal may have no such stream at all.
+    if sys.stderr is None or not sys.stderr.isatty():
         yield lambda done: None
         return
     from rich.console import Console

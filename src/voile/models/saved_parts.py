@@ -10,10 +10,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from voile.errors import ModelError, VoileError
-from voile.models.fields import read_fields, read_text, show
+from voile.models.fields import read_fields, read_text
 from voile.models.training_settings import FIELD as SETTINGS
 from voile.privacy.receipt import Receipt
 from voile.schema import Schema
+from voile.strict import show
 
 
 def read_head(

@@ -24,8 +24,8 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 import numpy as np
 
 from voile.errors import ModelError
-from voile.models.fields import read_fields, read_list, read_text, show
-from voile.schema.columns import is_text
+from voile.models.fields import read_fields, read_list, read_text
+from voile.strict import is_text, show
 
 FIELD = "settings"
 """Name of the field in a model's file."""

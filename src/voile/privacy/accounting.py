@@ -38,6 +38,9 @@ _FINE = 1e-4
 _COARSENESS = 10
 """Discretisation of privacy losses, and how much coarser it may be to find where to look."""
 
+_LARGEST_LOSS = 500.0
+"""Loss of one look beyond which nothing is protected, and distributions outgrow any memory."""
+
 _NEIGHBOURS = {
     Relation.ADD_REMOVE: privacy_accountant.NeighboringRelation.ADD_OR_REMOVE_ONE,
     Relation.REPLACE_ONE: privacy_accountant.NeighboringRelation.REPLACE_ONE,
@@ -196,13 +199,16 @@ def compose(
 @lru_cache(maxsize=16)
 def _compose(events: tuple[Event, ...], relation: Relation, coarse: bool) -> Loss:
     chance = chance_of(events)
-    if any(isinstance(event, Unprotected) for event in events):
+    if any(isinstance(event, Unprotected) or _hopeless(event) for event in events):
         return Loss(math.inf, chance, unprotected=True)
     gaussians = [event for event in events if isinstance(event, (Gaussian, Threshold))]
     others = [event for event in events if not isinstance(event, (Gaussian, Threshold))]
     mu = math.sqrt(math.fsum(event.count / event.noise_multiplier**2 for event in gaussians))
     if not others:
         return Loss(mu, chance)
+    looks = math.fsum(event.count for event in others)
+    if mu * mu > 2 * _LARGEST_LOSS or looks >= 2.0**53:  # the same, in a mixture
+        return Loss(math.inf, chance, unprotected=True)
     # Fine against the spread of the whole loss, so that small budgets are not rounded away.
     spread = math.sqrt(math.fsum(mu_squared(event) for event in events))
     interval = max(min(_FINE, spread / 300), 1e-7) * (_COARSENESS if coarse else 1)
@@ -220,6 +226,19 @@ def _compose(events: tuple[Event, ...], relation: Relation, coarse: bool) -> Los
     for part in parts[1:]:
         whole = whole.compose(part)
     return Loss(mu, chance, other=whole, pure=math.fsum(map(pure_epsilon, events)))
+
+
+def _hopeless(event: Event) -> bool:
+    """Whether one look loses so much that counting it is pointless; Gaussian ones need no grid."""
+    match event:
+        case Laplace():
+            return 1 / event.noise_multiplier > _LARGEST_LOSS
+        case PoissonGaussian():
+            return 1 / event.noise_multiplier**2 > 2 * _LARGEST_LOSS
+        case Pure() | Approximate():
+            return event.epsilon > _LARGEST_LOSS
+        case _:
+            return False
 
 
 def mu_squared(event: Event) -> float:

@@ -15,7 +15,10 @@ def plain_float(value: object) -> float:
 
     What is written into ledgers must be plain: the repr of numpy's floats cannot be read back.
     """
-    return float(value) if isinstance(value, Real) else math.nan
+    try:
+        return float(value) if isinstance(value, Real) else math.nan
+    except OverflowError:  # a whole number beyond all floats
+        return math.nan
 
 
 class Relation(StrEnum):

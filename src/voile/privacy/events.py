@@ -8,13 +8,19 @@ on one row's share, which is what dp-accounting expects), so an event needs no u
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, ClassVar, Self
 
 from voile.errors import LedgerError, PlanError, SettingError
 from voile.privacy.budget import plain_float
+from voile.strict import Strict, show
+
+_PLAN = Strict(LedgerError, "a plan")
+_MOST_LOOKS = 2**53
+"""Up to here whole numbers are exact as floats."""
+
+_LARGEST = 1e50
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,19 +39,22 @@ class Event:
 
     def __post_init__(self) -> None:
         count = plain_float(self.count)
-        if not (count >= 0 and count.is_integer()):
+        if not (0 <= count < _MOST_LOOKS and count.is_integer()):
             raise SettingError(
-                f"The 'count' of an event must be a whole number >= 0. Got {self.count!r} instead."
+                f"The 'count' of an event must be a whole number >= 0, below 2**53. Got "
+                f"{show(self.count)} instead."
             )
         object.__setattr__(self, "count", int(self.count))
         for name in ("noise_multiplier", "epsilon", "rate", "delta"):
             if not hasattr(self, name):
                 continue
             value = plain_float(getattr(self, name))
-            if not 0 < value < math.inf:
+            # Squares of a multiplier, times any count, must stay numbers: no price may overflow.
+            low = 0.0 if name == "delta" else 1 / _LARGEST
+            if not low < value < _LARGEST:
                 raise SettingError(
-                    f"The {name!r} of an event must be a finite number > 0. Got "
-                    f"{getattr(self, name)!r} instead."
+                    f"The {name!r} of an event must be a finite number > 0 (between {low:g} and "
+                    f"{_LARGEST:g}). Got {getattr(self, name)!r} instead."
                 )
             object.__setattr__(self, name, value)
 
@@ -176,13 +185,15 @@ KINDS: Mapping[str, type[Event]] = {
 
 def event_from_dict(data: Mapping[str, Any]) -> Event:
     """Read an event back; refuses unknown kinds and fields instead of guessing their price."""
+    if not isinstance(data, Mapping):
+        _PLAN.refuse("an event", "a mapping", data)
     values = dict(data)
     kind = values.pop("kind", None)
     cls = KINDS.get(kind) if isinstance(kind, str) else None
     if cls is None or set(values) - {field.name for field in fields(cls)}:
         raise LedgerError(
-            f"The ledger holds an event of kind {kind!r} that this version of voile cannot price: "
-            "use the version that wrote it, or a newer one."
+            f"The ledger holds an event of kind {show(kind)} that this version of voile cannot "
+            "price: use the version that wrote it, or a newer one."
         )
     return cls(**values)
 
@@ -206,6 +217,7 @@ class Plan:
     steps: tuple[Step, ...]
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "steps", tuple(self.steps))  # a list could change once it is paid
         labels = [step.label for step in self.steps]
         if len(set(labels)) != len(labels):
             raise PlanError(f"Two steps of a plan have the same label: {sorted(labels)}.")
@@ -239,6 +251,15 @@ class Plan:
         return [step.to_dict() for step in self.steps]
 
     @classmethod
-    def from_dict(cls, data: list[Mapping[str, Any]]) -> Self:
-        """Read a plan back."""
-        return cls(tuple(Step(str(d["label"]), event_from_dict(d["event"])) for d in data))
+    def from_dict(cls, data: object) -> Self:
+        """Read a plan back; refuses what is none (LedgerError)."""
+        steps = [
+            _PLAN.fields(step, ("label", "event"), "a step")
+            for step in _PLAN.listed(data, "its list of steps")
+        ]
+        return cls(
+            tuple(
+                Step(_PLAN.text(step["label"], "a label"), event_from_dict(step["event"]))
+                for step in steps
+            )
+        )

@@ -18,6 +18,7 @@ from scipy.special import expit, log_ndtr, ndtri
 from voile.errors import SettingError
 
 _LARGEST_MU = 1e4
+"""Beyond it nothing is protected (epsilon above 5e7), and the formulas run out of numbers."""
 
 
 def delta_of(mu: float, epsilon: ArrayLike) -> NDArray[np.float64]:
@@ -50,9 +51,11 @@ def epsilon_of(mu: float, delta: float) -> float:
         return 0.0
     if delta <= 0:
         return math.inf
+    high = mu * mu / 2 + mu * math.sqrt(2 * math.log(2 / delta)) + 1
+    if mu > _LARGEST_MU:
+        return high
     if float(delta_of(mu, 0.0)) <= delta:
         return 0.0
-    high = mu * mu / 2 + mu * math.sqrt(2 * math.log(2 / delta)) + 1
     return float(
         brentq(lambda eps: float(delta_of(mu, eps)) - delta, 0.0, high, xtol=1e-14, rtol=1e-13)
     )
@@ -68,6 +71,8 @@ def mu_of(epsilon: float, delta: float) -> float:
         return math.inf
     if delta <= 0:
         return 0.0
+    if epsilon > _LARGEST_MU**2:
+        return _LARGEST_MU
 
     def excess(log_mu: float) -> float:
         value = float(delta_of(math.exp(log_mu), epsilon))

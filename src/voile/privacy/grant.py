@@ -11,9 +11,11 @@ from voile.privacy import noise
 from voile.privacy.budget import Relation
 from voile.privacy.events import Event, Plan
 from voile.privacy.ledger import Admission, Entry, Ledger
+from voile.privacy.ledger.entry import ROW
 
 if TYPE_CHECKING:
     from voile.privacy.vault import PrivateTable
+    from voile.schema import Schema
 
 
 class Ticket:
@@ -74,7 +76,7 @@ class Grant:
         self.entry = entry
         self.relation = ledger.relation
         self.dataset = ledger.dataset
-        self.unit = unit or ("row" if table.schema.unit is None else str(table.schema.unit))
+        self.unit = unit or (ROW if table.schema.unit is None else str(table.schema.unit))
         self.table_notes = table.notes
         self._token = table.token
         self._taken = dict.fromkeys((step.label for step in plan), 0)
@@ -125,6 +127,17 @@ class Grant:
         raise PlanError("A grant belongs to the process that paid for it.")
 
 
+def unit_of(schema: Schema) -> str:
+    """Whom rows stand for, as a ledger tells units apart: the column's name.
+
+    How many rows of a unit are used is no part of it: the guarantee is for all of its rows.
+    """
+    unit = schema.unit
+    if unit is None:
+        return ROW
+    return unit.column if unit.column != ROW else f"{ROW} (a column)"
+
+
 def reserve(
     table: PrivateTable, ledger: Ledger, plan: Plan, what: str, *, unit: str | None = None
 ) -> Grant:
@@ -134,13 +147,28 @@ def reserve(
     ------
     BudgetExceeded
         If the plan does not fit; nothing was spent.
+    LedgerMismatch
+        If the ledger adds up guarantees for another unit; nothing was spent.
     """
-    entry = table.settle(plan, what, ledger, lambda named: ledger.spend(plan, named), unit)
+    whom = unit or unit_of(table.schema)
+    entry = table.settle(
+        plan, what, ledger, lambda named: ledger.spend(plan, named, unit=whom), unit
+    )
     return Grant(plan, entry, ledger, table, unit)
 
 
+def admit(table: PrivateTable, ledger: Ledger, most: Plan, what: str) -> Admission:
+    """Set aside the most that an adaptive job on ``table`` may cost, for the unit of its rows."""
+    return ledger.admit(most, what, unit=unit_of(table.schema))
+
+
 def charge(table: PrivateTable, admission: Admission, plan: Plan) -> Grant:
-    """The same out of an admission, for jobs whose next look depends on the last."""
+    """The same as `reserve` out of an admission, for jobs whose next look depends on the last."""
     ledger, what = admission.ledger, admission.entry.what
+    if admission.entry.unit != unit_of(table.schema):
+        raise PlanError(
+            "The budget was set aside for another privacy unit than that of this table: admit it "
+            "for this table."
+        )
     entry = table.settle(plan, what, ledger, lambda named: admission.charge(plan, named))
     return Grant(plan, entry, ledger, table)

@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 
 from voile.errors import DataError, SettingError
 from voile.privacy import noise
-from voile.privacy.encode import encode_values, pick_rows
+from voile.privacy.encode import Identity, encode_values, loosely, pick_rows
+from voile.privacy.origins import note_parts
 from voile.privacy.tape.listening import keyed
-from voile.schema import Category, Schema, Unit
+from voile.schema import Schema, Unit
 
 _NOT_SECRET = (
     "The rows were parted by fixed noise (fixed_noise, for tests only), and whoever knows the seed "
@@ -41,7 +42,8 @@ def hold_out(
         Probability of each row to be held out, in (0, 1).
     unit : str, optional
         Column that tells whose row it is: a person's rows stay together. Whose row it is is told as
-        in a schema with this `Unit`; rows without a readable value belong together.
+        in a schema with this `Unit`, whatever its type (12 and "12" are one person); rows without a
+        readable value stay together, too.
 
     Returns
     -------
@@ -75,7 +77,9 @@ def hold_out(
         held = _by_unit(X, unit, share)
     parts = []
     for one in (X, y):
-        parts += [_choose(one, ~held, rows), _choose(one, held, rows)]
+        learned, kept = _choose(one, ~held, rows), _choose(one, held, rows)
+        note_parts(one, (learned, kept))
+        parts += [learned, kept]
     return parts[0], parts[1], parts[2], parts[3]
 
 
@@ -89,13 +93,17 @@ def _by_unit(X: Any, unit: str, share: float) -> NDArray[np.bool_]:
             "frame that has it."
         ) from None
     assert private_values is not None
-    private_units = encode_values(private_values, Category()).tolist()
-    places: dict[object, int] = {}
-    for one in private_units:
-        places.setdefault(one, len(places))
+    private_ids = encode_values(private_values, Identity()).tolist()
+    # Loosely: ids that may be one person's are never parted; who shares a coin loses nothing by it.
+    places: dict[str | None, int] = {}
+    place_of: dict[str | None, int] = {}
+    for one in private_ids:
+        if one not in place_of:
+            alike = None if one is None else loosely(one)
+            place_of[one] = places.setdefault(alike, len(places))
     keyed(lambda: list(places))
     coins = noise.bernoulli(len(places), share)
-    chosen: NDArray[np.bool_] = coins[[places[one] for one in private_units]]
+    chosen: NDArray[np.bool_] = coins[[place_of[one] for one in private_ids]]
     return chosen
 
 

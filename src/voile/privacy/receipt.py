@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
-from voile.errors import LedgerError, PlanError, ReceiptError
+from voile.errors import LedgerError, PlanError, ReceiptError, SettingError
 from voile.privacy import noise
 from voile.privacy.accounting import compose, mu_squared
 from voile.privacy.budget import Budget, Relation
@@ -25,10 +25,21 @@ from voile.privacy.events import (
 from voile.privacy.filter import Amount, Filter
 from voile.privacy.gaussian_dp import epsilon_of
 from voile.privacy.grant import Grant
-from voile.privacy.ledger import Entry, Ledger
+from voile.privacy.ledger import Entry, KnownBy, Ledger
+from voile.privacy.signing import SIGNATURE, SigningKey, check_record
+from voile.strict import Strict, show
 from voile.version import __version__
 
 FORMAT = 1
+
+_STRICT = Strict(ReceiptError, "a receipt")
+_OF_LEDGER = ("entry", "dataset", "at", "who")
+_LATER = ("known_by", "digest")
+"""Fields that receipts of before do not have."""
+_FIELDS = (
+    *("format", "voile", "what", "epsilon", "delta", "relation", "unit", "noise", "ledger"),
+    "looks",
+)
 
 
 @dataclass(frozen=True)
@@ -66,6 +77,12 @@ class Receipt:
         Version of voile.
     notes : tuple of str
         What else must be known, in sentences: what the guarantee does not cover.
+    known_by : str
+        How ``who`` is known.
+    digest : str
+        Of the ledger's line and all before it: a ledger that lacks it is older, or another one.
+    signature : mapping or None
+        Of all this, by `signed`.
     """
 
     what: str
@@ -81,6 +98,9 @@ class Receipt:
     who: str
     version: str = __version__
     notes: tuple[str, ...] = ()
+    known_by: str = str(KnownBy.LOGIN)
+    digest: str = ""
+    signature: Mapping[str, str] | None = None
 
     @property
     def guarantee(self) -> bool:
@@ -119,6 +139,8 @@ class Receipt:
                 "dataset": self.dataset,
                 "at": self.at,
                 "who": self.who,
+                "known_by": self.known_by,
+                "digest": self.digest,
             },
             "looks": [
                 {
@@ -130,7 +152,12 @@ class Receipt:
                 for line in self.lines
             ],
             **({"notes": list(self.notes)} if self.notes else {}),
+            **({} if self.signature is None else {SIGNATURE: dict(self.signature)}),
         }
+
+    def signed(self, key: SigningKey) -> Self:
+        """The same receipt with a signature, which `from_dict` and ``voile verify`` check."""
+        return replace(self, signature=key.sign_record(self.to_dict())[SIGNATURE])
 
     def to_json(self, *, indent: int | None = 2) -> str:
         """As JSON text."""
@@ -139,50 +166,36 @@ class Receipt:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
         """Read back what `to_dict` gave."""
-        try:
-            if data["format"] != FORMAT:
-                raise ReceiptError(
-                    f"The receipt has format {data['format']!r}, this version of voile reads "
-                    f"format {FORMAT}: use the version that wrote it."
-                )
-            return cls(
-                what=str(data["what"]),
-                epsilon=math.inf if data["epsilon"] is None else float(data["epsilon"]),
-                delta=float(data["delta"]),
-                relation=Relation(data["relation"]),
-                unit=str(data["unit"]),
-                lines=tuple(
-                    ReceiptLine(
-                        str(look["label"]),
-                        event_from_dict(look["event"]),
-                        int(look["openings"]),
-                        math.nan if look["share"] is None else float(look["share"]),
-                    )
-                    for look in data["looks"]
-                ),
-                noise=str(data["noise"]),
-                entry=str(data["ledger"]["entry"]),
-                dataset=str(data["ledger"]["dataset"]),
-                at=str(data["ledger"]["at"]),
-                who=str(data["ledger"]["who"]),
-                version=str(data["voile"]),
-                notes=tuple(str(note) for note in data.get("notes", ())),
+        read = _STRICT
+        if isinstance(data, Mapping) and data.get("format", FORMAT) != FORMAT:
+            raise ReceiptError(
+                f"The receipt has format {show(data['format'])}, this version of voile reads "
+                f"format {FORMAT}: use the version that wrote it."
             )
-        except (KeyError, TypeError, ValueError, LedgerError) as error:
-            if isinstance(error, ReceiptError):
-                raise
-            raise ReceiptError(f"The receipt cannot be read: {error!r}.") from error
+        data = read.fields(
+            read.plain(data), _FIELDS, "the receipt", ("notes", "guarantee", SIGNATURE)
+        )
+        signed = check_record(data)
+        read.whole(data["format"], "'format'")
+        ledger = read.fields(data["ledger"], _OF_LEDGER, "'ledger'", _LATER)
+        texts = {name: read.text(data[name], f"'{name}'") for name in ("what", "unit", "noise")}
+        return cls(
+            **texts,
+            **{name: read.text(ledger[name], f"'{name}'") for name in _OF_LEDGER},
+            epsilon=read.number(data["epsilon"], "'epsilon'", 0.0, null=math.inf),
+            delta=read.number(data["delta"], "'delta'", 0.0, 1.0),
+            relation=Relation(read.choice(data["relation"], list(Relation), "'relation'")),
+            lines=tuple(map(_read_line, read.listed(data["looks"], "'looks'"))),
+            version=read.text(data["voile"], "'voile'"),
+            notes=read.texts(data.get("notes", []), "'notes'"),
+            **{name: read.text(ledger[name], f"'{name}'") for name in _LATER if name in ledger},
+            signature=None if signed.key is None else dict(data[SIGNATURE]),
+        )
 
     @classmethod
     def from_json(cls, text: str) -> Self:
         """Read back what `to_json` gave."""
-        try:
-            data = json.loads(text)
-        except json.JSONDecodeError as error:
-            raise ReceiptError(f"The receipt is not JSON: {error}.") from error
-        if not isinstance(data, dict):
-            raise ReceiptError("The receipt is not a JSON object.")
-        return cls.from_dict(data)
+        return cls.from_dict(_STRICT.parse(text))
 
     def __str__(self) -> str:
         width = max([len(line.label) for line in self.lines] + [8])
@@ -199,13 +212,29 @@ class Receipt:
                 "noise / sensitivity",
                 *rows,
                 f"  noise from {self.noise}; voile {self.version}",
-                f"  ledger '{self.dataset}', entry {self.entry[:12]}, {self.at}, {self.who}",
+                f"  ledger '{self.dataset}', entry {self.entry[:12]}, {self.at}, {self.who} "
+                f"({self.known_by})",
                 *(f"  {note}" for note in self.notes),
             ]
         )
 
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(str(self))}</pre>"
+
+
+def _read_line(data: object) -> ReceiptLine:
+    look = _STRICT.fields(data, ("label", "event", "openings", "share"), "a look")
+    try:
+        event = event_from_dict(look["event"])
+    except (LedgerError, SettingError) as error:
+        raise ReceiptError(f"In a receipt, a look cannot be read. {error}") from error
+    return ReceiptLine(
+        _STRICT.text(look["label"], "a label"),
+        event,
+        _STRICT.whole(look["openings"], "'openings'"),
+        # A little more than 1 by rounding.
+        _STRICT.number(look["share"], "'share'", 0.0, 1.0 + 1e-9, null=math.nan),
+    )
 
 
 def _percent(share: float) -> str:
@@ -246,6 +275,8 @@ def write_receipt(grant: Grant, budget: Budget, *later: Grant) -> Receipt:
         dataset=grant.dataset,
         at=grant.entry.at,
         who=grant.entry.who,
+        known_by=str(grant.entry.known_by),
+        digest=grant.entry.digest,
         notes=grant.table_notes,
     )
 
@@ -309,6 +340,8 @@ def write_running_receipt(
         dataset=ledger.dataset,
         at="" if last is None else last.at,
         who="" if last is None else last.who,
+        known_by=str(KnownBy.LOGIN if last is None else last.known_by),
+        digest="" if last is None else last.digest,
         notes=notes,
     )
 

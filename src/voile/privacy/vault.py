@@ -15,6 +15,7 @@ from voile.errors import SchemaError, VaultError
 from voile.privacy.events import Plan
 from voile.privacy.grant import Ticket
 from voile.privacy.ledger import Entry, Ledger
+from voile.privacy.origins import Origin, Use, note_job, notes_of, uses_of
 from voile.privacy.sources import Block, RowSource
 from voile.privacy.sources.parquet import ParquetSource
 from voile.privacy.sources.table import TableSource
@@ -30,12 +31,21 @@ class PrivateTable:
     even their number, cannot.
     """
 
-    __slots__ = ("__weakref__", "_largest_weight", "_schema", "_token")
+    __slots__ = ("__weakref__", "_largest_weight", "_notes", "_schema", "_token", "_uses")
 
-    def __init__(self, source: RowSource, token: object, largest_weight: float = 1.0) -> None:
+    def __init__(
+        self,
+        source: RowSource,
+        token: object,
+        largest_weight: float = 1.0,
+        *,
+        notes: tuple[str, ...] = (),
+        uses: tuple[Use, ...] = (),
+    ) -> None:
         self._schema = source.schema
         self._token = token
         self._largest_weight = largest_weight
+        self._notes, self._uses = notes, uses
         _ROWS[self] = source
 
     @property
@@ -83,8 +93,8 @@ class PrivateTable:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a receipt must say about where the rows are."""
-        return _ROWS[self].notes
+        """What a receipt must say about where the rows are, and of how they were protected."""
+        return (*_ROWS[self].notes, *self._notes)
 
     def settle(
         self,
@@ -94,13 +104,19 @@ class PrivateTable:
         pay: Callable[[str], Entry],
         unit: str | None = None,
     ) -> Entry:
-        """Have a plan paid; clients of a federation pay it from their own ledgers, too."""
+        """Have a plan paid; clients of a federation pay it from their own ledgers, too.
+
+        A job that was given no ledger warns if another one has used these rows before.
+        """
+        note_job(ledger, self._uses)
         return _ROWS[self].settle(plan, what, ledger, pay, unit)
 
     def with_schema(self, schema: Schema) -> Self:
         """The same rows under a schema that knows more, for example what was found privately."""
         source = _ROWS[self].with_schema(schema)
-        return type(self)(source, self._token, self._largest_weight)
+        return type(self)(
+            source, self._token, self._largest_weight, notes=self._notes, uses=self._uses
+        )
 
     def __repr__(self) -> str:
         return f"<PrivateTable: {len(self._schema)} columns, rows private>"
@@ -159,6 +175,12 @@ def keep(table: PrivateTable, columns: Collection[str], work: Callable[[Block], 
     _ROWS[table].keep(columns, work)
 
 
+KINDS_FROM_TYPES = (
+    "Names and kinds of the columns were taken from the table's own types, without noise and "
+    "unpaid: the guarantee takes them for public. Give a schema to say what is."
+)
+
+
 def protect(
     X: object,
     y: object = None,
@@ -177,8 +199,8 @@ def protect(
     y : array of shape (rows,), or str, optional
         Target values; for a path (or frame) the name of the target column.
     schema : Schema, optional
-        What is public. Without one, names and kinds are taken from the types of the columns, and
-        the rest has to be found privately.
+        What is public. Without one, names and kinds are taken from the types of the columns, which
+        receipts say, and the rest has to be found privately.
     target : Number or Category, optional
         What is public of the target, when the schema does not say it.
     weights : array of shape (rows,), or for a path the name of a column, optional
@@ -191,6 +213,7 @@ def protect(
     -------
     PrivateTable
     """
+    notes = (*(() if schema is not None else (KINDS_FROM_TYPES,)), *notes_of(X))
     schema = Schema.from_frame(X) if schema is None else schema
     if isinstance(y, str) and y in schema:
         target = target or schema.target or schema[y]
@@ -212,4 +235,6 @@ def protect(
         source = ParquetSource(X, y, schema, weighing)
     else:
         source = TableSource(X, y, schema, weighing)
-    return PrivateTable(source, object(), 1.0 if weighing is None else weighing.largest)
+    uses = (Use(Origin()), *uses_of(X), *(() if y is None or isinstance(y, str) else uses_of(y)))
+    largest = 1.0 if weighing is None else weighing.largest
+    return PrivateTable(source, object(), largest, notes=notes, uses=uses)

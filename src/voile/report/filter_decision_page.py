@@ -33,7 +33,9 @@ def draw_page(explanation: FilterDecisions) -> str:
         body.append(paragraph(text, note=True))
     for row in range(min(count, MOST_ROWS)):
         body += draw_row(explanation, row)
-    return compose_page("Why these answers", body, explanation.receipt, cost=explanation.cost)
+    return compose_page(
+        "Why these answers", body, explanation.receipt, cost=explanation.cost, holds_rows=True
+    )
 
 
 def draw_reading(explanation: FilterDecisions) -> list[str]:

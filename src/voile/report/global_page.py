@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 from voile.explain.global_explanation import GlobalExplanation
 from voile.explain.plain_text import (
     class_scores_text,
@@ -14,7 +12,7 @@ from voile.explain.plain_text import (
 )
 from voile.explain.term import ExplainedTerm
 from voile.explain.wording import noisy, short, spread
-from voile.models.ebm.history import Edit
+from voile.models.ebm.history import Edit, tell_edits
 from voile.report.importance import MOST_TERMS, draw_importance
 from voile.report.page import compose_page, fold, heading, paragraph, place_figure, place_table
 from voile.report.section import Section, place_plainly
@@ -24,8 +22,9 @@ from voile.report.shapes import MOST_BANDS, draw_shape, uses_ranks
 def draw_page(explanation: GlobalExplanation) -> str:
     """The whole page as HTML."""
     body = [*draw_lead(explanation), *place_plainly(draw_sections(explanation))]
-    if explanation.edits:
-        body += [heading("What people changed"), draw_history(explanation.edits)]
+    if explanation.edits or explanation.history:
+        history = explanation.history or explanation.edits
+        body += [heading("What people changed"), draw_history(history, explanation.edits)]
     return compose_page("What the model does", body, explanation.receipt, cost=explanation.cost)
 
 
@@ -126,23 +125,10 @@ def _numbers(term: ExplainedTerm, outputs: tuple[str, ...]) -> str:
     return place_table(head, rows, numbers=len(head) - 1)
 
 
-def draw_history(edits: tuple[Edit, ...]) -> str:
-    """A table of what people changed: who, when, what and why."""
+def draw_history(history: tuple[Edit, ...], edits: tuple[Edit, ...]) -> str:
+    """A table of what people did: who, when, what and why; ``edits`` are in force."""
     rows = [
-        [
-            edit.who,
-            edit.when,
-            edit.term,
-            edit.what
-            + "".join(f"; {name}: {_setting(value)}" for name, value in edit.settings.items()),
-            edit.why,
-        ]
-        for edit in edits
+        [edit.who, edit.when, edit.term, words, edit.why]
+        for edit, words in tell_edits(history, edits)
     ]
     return place_table(["who", "when", "term", "what", "why"], rows)
-
-
-def _setting(value: object) -> str:
-    if isinstance(value, float):
-        return short(value, digits=6, grouped=False)
-    return value if isinstance(value, str) else json.dumps(value, default=str)

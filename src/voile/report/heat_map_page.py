@@ -32,7 +32,9 @@ def draw_page(record: HeatMaps) -> str:
     body.append(place_cards([place_legend(record)]))
     body.append(place_cards(place_map(record, row) for row in range(min(count, MOST_ROWS))))
     body.append(fold("What the network said of each image", _answers(record)))
-    return compose_page("Where the network looked", body, record.receipt, cost=record.cost)
+    return compose_page(
+        "Where the network looked", body, record.receipt, cost=record.cost, holds_rows=True
+    )
 
 
 def _answers(record: HeatMaps) -> str:

@@ -43,9 +43,10 @@ def draw_page(record: Influences) -> str:
         has = "words that are not in the text" if record.words else "levels the row does not have"
         noise += f" Pale bars are {has}."
     rows = (
-        f"{weight_text(record)} No row of the private table is shown: the rows on this page are "
-        f"those you gave. Guarantee: {record.receipt.promise}. The explanation "
-        f"{record.cost}."
+        f"{weight_text(record)} The rows on this page are those that were asked about, as they "
+        f"were given, with the black box's exact score of each: show the page to those alone who "
+        f"may see them. Of the private table it shows nothing else. Guarantee for that table: "
+        f"{record.receipt.promise}. The explanation {record.cost}."
     )
     body = [paragraph(lead), paragraph(noise, note=True), paragraph(rows, note=True)]
     if edits:
@@ -56,7 +57,7 @@ def draw_page(record: Influences) -> str:
     for row in range(min(count, MOST_ROWS)):
         body += _row(record, row)
     title = "Why the black box said so"
-    return compose_page(title, body, record.receipt, cost=record.cost)
+    return compose_page(title, body, record.receipt, cost=record.cost, holds_rows=True)
 
 
 def _asked_text(record: Influences) -> str:
@@ -68,10 +69,13 @@ def _asked_text(record: Influences) -> str:
             "were given; weighted to agree with the released summary of the table)"
         )
     if ways == {"offline"}:
-        return "rows nearby that were asked about before"
+        return (
+            "rows near other rows that were explained before (the mean of those explanations: "
+            "nothing was fitted for this row)"
+        )
     asked = "the private table's rows nearby"
     if "offline" in ways:
-        asked += " (where the budget was gone, of rows nearby that were asked about before)"
+        asked += " (where the budget was gone, the mean of explanations of other rows)"
     return asked
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from voile.explain.local_explanation import LocalExplanation
 from voile.explain.plain_text import (
     class_scores_text,
+    edits_text,
     row_text,
     score_text,
     sum_text,
-    times_text,
     told_values,
 )
 from voile.explain.wording import noisy, percent, signed
@@ -20,7 +20,7 @@ MOST_ROWS = 20
 
 def draw_page(explanation: LocalExplanation) -> str:
     """The whole page as HTML."""
-    count, edits = len(explanation), len(explanation.edits)
+    count = len(explanation)
     whose = "one row got its" if count == 1 else f"{count} rows got their"
     several = len(explanation.outputs) > 1
     score = "class, by its score" if several else f"score, the {score_text(explanation)}"
@@ -30,16 +30,17 @@ def draw_page(explanation: LocalExplanation) -> str:
         f"errors of the privacy noise; the noise of different features is taken to be independent."
     )
     body = [paragraph(text) for text in (lead, class_scores_text(explanation)) if text]
-    if edits:
-        text = f"People changed this model {times_text(edits)} after training."
-        body.append(paragraph(text, note=True))
+    if explanation.edits or explanation.history:
+        body.append(paragraph(f"By people, this model was {edits_text(explanation)}.", note=True))
     if count > MOST_ROWS:
         body.append(
             paragraph(f"The first {MOST_ROWS} of {count} rows; to_frame() has all.", note=True)
         )
     for row in range(min(count, MOST_ROWS)):
         body += _row(explanation, row)
-    return compose_page("Why these answers", body, explanation.receipt, cost=explanation.cost)
+    return compose_page(
+        "Why these answers", body, explanation.receipt, cost=explanation.cost, holds_rows=True
+    )
 
 
 def _row(explanation: LocalExplanation, row: int) -> list[str]:

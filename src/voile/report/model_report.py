@@ -8,6 +8,7 @@ from typing import Any
 from voile.errors import SettingError
 from voile.explain.filter_bank import FilterBank
 from voile.explain.global_explanation import GlobalExplanation
+from voile.explain.plain_text import edits_text
 from voile.explain.prototype_explanation import PrototypeExplanation
 from voile.models.ebm.history import Edit
 from voile.privacy.ledger import Ledger
@@ -86,8 +87,9 @@ def draw_report(
         )
     receipt: Receipt = estimator.receipt_
     edits: tuple[Edit, ...] = getattr(estimator.model_, "edits", ())
+    history: tuple[Edit, ...] = getattr(estimator.model_, "history", ())
     lead, shown = _draw_model(whole)
-    facts = (*lead, *draw_facts(estimator, whole.kind, len(edits)))
+    facts = (*lead, *draw_facts(estimator, whole.kind, edits_text(whole)))
     sections = [Section("What this model is", "model", facts)]
     if evaluation is not None:
         drawn = import_module("voile.report.evaluation_section").draw_section(evaluation)
@@ -99,7 +101,7 @@ def draw_report(
     )
     sections.append(Section("What it cost", "cost", _draw_cost(receipt, ledger)))
     if isinstance(whole, GlobalExplanation):
-        sections.append(Section("What people changed", "edits", _draw_edits(edits)))
+        sections.append(Section("What people changed", "edits", _draw_edits(history, edits)))
     limits = draw_limits(receipt, estimator.model_.schema)
     sections.append(Section("What this does not protect", "limits", tuple(limits)))
     again = tuple(draw_reproduction(estimator))
@@ -206,8 +208,8 @@ def _draw_cost(receipt: Receipt, ledger: Ledger | None) -> tuple[str, ...]:
     return tuple(parts)
 
 
-def _draw_edits(edits: tuple[Edit, ...]) -> tuple[str, ...]:
-    if not edits:
+def _draw_edits(history: tuple[Edit, ...], edits: tuple[Edit, ...]) -> tuple[str, ...]:
+    if not history:
         return (paragraph("Nothing: the model is as it was trained."),)
     note = "Edits look at no row: they cost nothing, and the promise stays as it is."
-    return (global_page.draw_history(edits), paragraph(note, note=True))
+    return (global_page.draw_history(history, edits), paragraph(note, note=True))

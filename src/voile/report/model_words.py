@@ -6,7 +6,7 @@ import html
 import math
 from typing import Any
 
-from voile.explain.plain_text import cut_text, times_text
+from voile.explain.plain_text import cut_text
 from voile.explain.wording import edge_texts, short
 from voile.privacy.accounting import compose
 from voile.privacy.receipt import Receipt
@@ -102,7 +102,7 @@ def _chance_text(delta: float) -> str:
     return f", plus a chance of about one in {many:,.0f}"
 
 
-def draw_facts(estimator: Any, kind: str, edits: int) -> list[str]:
+def draw_facts(estimator: Any, kind: str, edits: str) -> list[str]:
     """A short list of facts about a model, and the table of its columns, as HTML.
 
     Parameters
@@ -111,8 +111,8 @@ def draw_facts(estimator: Any, kind: str, edits: int) -> list[str]:
         Fitted.
     kind : str
         Of the explanation of the whole model.
-    edits : int
-        How often people changed it after training.
+    edits : str
+        How often people changed it after training, in words; empty if never.
     """
     schema: Schema = estimator.model_.schema
     receipt: Receipt = estimator.receipt_
@@ -120,7 +120,7 @@ def draw_facts(estimator: Any, kind: str, edits: int) -> list[str]:
     some = ", ".join(short_names(names, 100)[:MOST_NAMES])
     more = f", and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
     count = f"{len(names)} {'column' if len(names) == 1 else 'columns'}"
-    changed = f"changed {times_text(edits)} by people; see below" if edits else "as it was trained"
+    changed = f"{edits}, by people; see below" if edits else "as it was trained"
     facts = [
         ("Kind", f"{FAMILIES[kind]}, {type(estimator).__name__}"),
         ("Predicts", _target_text(schema.target)),

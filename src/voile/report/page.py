@@ -39,11 +39,25 @@ _INSIDE = """<main>
 <h2>What this does not protect</h2>
 <p>The guarantee hides whether any one {unit} was in the table. It does not hide facts about the
 group as a whole, the names and kinds of columns, or anything said in the schema.</p>
+{shown}
 {limits}
 </main>"""
 
 
-def compose_page(title: str, body: Iterable[str], receipt: Receipt, *, cost: str = "") -> str:
+_SHOWN = (
+    "This page holds the rows that were asked about, as they are: the guarantee is for the rows "
+    "behind the model, not for these. Share it with those who may see them."
+)
+
+
+def compose_page(
+    title: str,
+    body: Iterable[str],
+    receipt: Receipt,
+    *,
+    cost: str = "",
+    holds_rows: bool = False,
+) -> str:
     """Put a page together.
 
     Parameters
@@ -56,10 +70,13 @@ def compose_page(title: str, body: Iterable[str], receipt: Receipt, *, cost: str
         Shown at the end, with its budget bar.
     cost : str
         A sentence on what this page itself cost, plain text.
+    holds_rows : bool
+        Whether rows that a caller asked about can be read on the page.
     """
     inside = _INSIDE.format(
         title=html.escape(title),
         notes=place_notes(receipt.notes),
+        shown=paragraph(_SHOWN) if holds_rows else "",
         limits=place_list(receipt.notes),
         body="\n".join(body),
         cost="\n".join(place_cost(receipt, cost)),

@@ -5,18 +5,19 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import numpy as np
 
 from voile.errors import SchemaError
+from voile.strict import LARGEST_WHOLE, is_text
 
 Level: TypeAlias = str | int | float | bool
 """One value of a category."""
 
-LARGEST_WHOLE_LEVEL = 2**64
-"""Whole-number levels beyond this (in size) are refused: no column type holds them."""
+_LARGEST_WHOLE_BOUND = 2.0**51
+"""Between larger bounds floats have no halves, where whole numbers are told apart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,24 +32,42 @@ class Number:
     lower, upper : float or None
         Public bounds, in the column's own units. Values outside are clamped. Give both, or neither:
         without them they are found privately, for a share of the budget.
+    whole : bool
+        Whether it is a whole number, such as a count. Other values are rounded, and values are told
+        apart halfway between whole numbers. The bounds must be whole, too.
+    missing : bool
+        Whether a value can be missing. If it cannot, one that is missing all the same counts as the
+        middle of the bounds.
 
     Raises
     ------
     SchemaError
-        If only one bound is given, a bound is not a finite number, or ``lower >= upper``.
+        If only one bound is given, a bound is not a finite number, ``lower >= upper``, or a bound
+        of whole numbers is none (or is beyond 2^51).
+
+    Notes
+    -----
+    Neither `whole` nor `missing` is ever taken from the type of a column: one empty cell, or one
+    fraction, gives a column another type, so that the type would tell about a row.
 
     Examples
     --------
     >>> Number(17, 90)
     Number(17, 90)
+    >>> Number(0, 20, whole=True, missing=False)
+    Number(0, 20, whole=True, missing=False)
     >>> Number().known
     False
     """
 
     lower: float | None = None
     upper: float | None = None
+    whole: bool = field(default=False, kw_only=True)
+    missing: bool = field(default=True, kw_only=True)
 
     def __post_init__(self) -> None:
+        _check_truth(self.whole, "whole", "Number")
+        _check_truth(self.missing, "missing", "Number")
         if self.lower is None and self.upper is None:
             return
         if self.lower is None or self.upper is None:
@@ -69,6 +88,11 @@ class Number:
                 f"The bounds {self.lower!r} and {self.upper!r} of a Number are too far apart: "
                 f"their difference is not a finite float. Give narrower bounds."
             )
+        if self.whole and not all(map(_is_whole_bound, (lower, upper))):
+            raise SchemaError(
+                f"The bounds of whole numbers must be whole, and at most 2^51 in size. Got "
+                f"{self.lower!r} and {self.upper!r} instead: give such bounds, or whole=False."
+            )
         object.__setattr__(self, "lower", lower)
         object.__setattr__(self, "upper", upper)
 
@@ -78,9 +102,9 @@ class Number:
         return self.lower is not None
 
     def __repr__(self) -> str:
-        if self.lower is None or self.upper is None:
-            return "Number()"
-        return f"Number({_short(self.lower)}, {_short(self.upper)})"
+        bounds = (one for one in (self.lower, self.upper) if one is not None)
+        told = [*map(_short, bounds), *(["whole=True"] if self.whole else [])]
+        return f"Number({', '.join([*told, *([] if self.missing else ['missing=False'])])})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,12 +117,15 @@ class Category:
         Public levels, in order; stored as a tuple. A value that is not listed counts as "other".
         Values are compared as Python compares them: 1, 1.0 and True are one level, "1" is another.
         None leaves the levels to be found privately, for a share of the budget.
+    missing : bool
+        Whether a value can be missing. If it cannot, one that is missing all the same counts as
+        "other".
 
     Raises
     ------
     SchemaError
-        If a level occurs twice, is missing (None, NaN), infinite, not text that can be written as
-        UTF-8, or of another type.
+        If a level occurs twice, is missing (None, NaN), infinite, text with NUL or that cannot be
+        written as UTF-8, or of another type.
 
     Examples
     --------
@@ -110,8 +137,10 @@ class Category:
 
     # Any sequence is accepted; __post_init__ leaves a tuple behind.
     levels: Sequence[Level] | None = None
+    missing: bool = field(default=True, kw_only=True)
 
     def __post_init__(self) -> None:
+        _check_truth(self.missing, "missing", "Category")
         if self.levels is not None:
             object.__setattr__(self, "levels", _checked_levels(self.levels))
 
@@ -121,11 +150,22 @@ class Category:
         return self.levels is not None
 
     def __repr__(self) -> str:
-        return "Category()" if self.levels is None else f"Category({list(self.levels)!r})"
+        told = [] if self.levels is None else [repr(list(self.levels))]
+        return f"Category({', '.join([*told, *([] if self.missing else ['missing=False'])])})"
 
 
 Column: TypeAlias = Number | Category
 """What a schema can say of a column."""
+
+
+def _check_truth(value: object, name: str, kind: str) -> None:
+    """Refuse what is not True or False."""
+    if not isinstance(value, bool):
+        raise SchemaError(f"The '{name}' of a {kind} must be True or False. Got {value!r} instead.")
+
+
+def _is_whole_bound(bound: float) -> bool:
+    return bound.is_integer() and abs(bound) <= _LARGEST_WHOLE_BOUND
 
 
 def _finite(bound: object, side: str) -> float:
@@ -178,7 +218,7 @@ def _checked_level(level: object) -> Level:
             return text
     elif isinstance(level, int):
         whole = int.__int__(level)
-        if abs(whole) <= LARGEST_WHOLE_LEVEL:
+        if abs(whole) <= LARGEST_WHOLE:
             return whole
     elif isinstance(level, float):
         number = float.__float__(level)
@@ -188,14 +228,3 @@ def _checked_level(level: object) -> Level:
         f"A level of a Category must be text, a finite number of at most 64 bits, or a truth value."
         f" Got {level!r} instead: leave it out (missing values have a code of their own)."
     )
-
-
-def is_text(text: str) -> bool:
-    """Whether a string can be written as UTF-8 (it holds no lone surrogates)."""
-    if text.isascii():
-        return True
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True

@@ -5,6 +5,7 @@ The format, here in YAML::
     voile_schema: 1
     columns:
       age: {kind: number, lower: 17, upper: 90}
+      visits: {kind: number, lower: 0, upper: 50, whole: true, missing: false}
       income: {kind: number}                       # bounds to be found privately
       job: {kind: category, levels: [clerk, nurse]}
     target: {kind: category, levels: [false, true]}
@@ -22,13 +23,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import yaml
 
 from voile.errors import SchemaError
 from voile.schema.columns import Category, Column, Number
 from voile.schema.unit import Unit
+from voile.strict import MOST_DEEP, Strict
 
 FORMAT_KEY = "voile_schema"
 FORMAT_VERSION = 1
@@ -41,6 +43,7 @@ class Format(StrEnum):
     YAML = "yaml"
 
 
+_STRICT = Strict(SchemaError, "the schema")
 _YAML_TRUTH = "tag:yaml.org,2002:bool"
 _SUFFIXES = {".json": Format.JSON, ".yaml": Format.YAML, ".yml": Format.YAML}
 
@@ -145,7 +148,7 @@ def read_text(text: str, text_format: Format) -> object:
     """
     try:
         if text_format is Format.JSON:
-            return json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse_constant)
+            return _STRICT.parse(text)
         return _read_yaml(text)
     except SchemaError:
         raise
@@ -158,7 +161,13 @@ def read_text(text: str, text_format: Format) -> object:
 
 def _read_yaml(text: str) -> object:
     """Read YAML by the safe loader, after checking what that loader lets pass."""
+    depth = 0
     for event in yaml.parse(text, Loader=yaml.SafeLoader):
+        # Here, where nothing is built yet: the loader needs minutes for thousands of brackets.
+        depth += isinstance(event, yaml.CollectionStartEvent)
+        depth -= isinstance(event, yaml.CollectionEndEvent)
+        if depth > MOST_DEEP:
+            raise SchemaError("The schema is nested too deeply: write it as columns and levels.")
         if isinstance(event, yaml.AliasEvent):
             raise SchemaError(
                 f"The schema uses a YAML alias{_place(event.start_mark)}: write the value out."
@@ -202,30 +211,21 @@ def _place(mark: Any) -> str:
     return "" if mark is None else f" (line {mark.line + 1}, column {mark.column + 1})"
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Build a JSON object, refusing repeated keys."""
-    built: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in built:
-            raise SchemaError(f"The schema says {key!r} twice: keep one.")
-        built[key] = value
-    return built
-
-
-def _refuse_constant(constant: str) -> NoReturn:
-    """Refuse NaN and infinities, which JSON does not have."""
-    raise SchemaError(f"The schema contains {constant}: give a finite number, or leave it out.")
-
-
 def _column_to_dict(column: Column) -> dict[str, Any]:
     """Write one column."""
+    data: dict[str, Any]
     if isinstance(column, Number):
-        if column.lower is None:
-            return {"kind": "number"}
-        return {"kind": "number", "lower": column.lower, "upper": column.upper}
-    if column.levels is None:
-        return {"kind": "category"}
-    return {"kind": "category", "levels": list(column.levels)}
+        data = {"kind": "number"}
+        if column.lower is not None:
+            data |= {"lower": column.lower, "upper": column.upper}
+        if column.whole:
+            data["whole"] = True
+    else:
+        data = {"kind": "category"}
+        if column.levels is not None:
+            data["levels"] = list(column.levels)
+    # What is usual is left out, and such files are read by versions that knew nothing else.
+    return data if column.missing else {**data, "missing": False}
 
 
 def _column_from_dict(data: object, where: str) -> Column:
@@ -233,10 +233,10 @@ def _column_from_dict(data: object, where: str) -> Column:
     content = _mapping(data, where)
     kind = content.get("kind")
     if kind == "number":
-        _refuse_unknown(content, ("kind", "lower", "upper"), where)
+        _refuse_unknown(content, ("kind", "lower", "upper", "whole", "missing"), where)
         build = _read_number
     elif kind == "category":
-        _refuse_unknown(content, ("kind", "levels"), where)
+        _refuse_unknown(content, ("kind", "levels", "missing"), where)
         build = _read_category
     else:
         raise SchemaError(
@@ -250,7 +250,8 @@ def _column_from_dict(data: object, where: str) -> Column:
 
 def _read_number(content: Mapping[str, Any]) -> Column:
     """Read a Number; an absent bound and `null` mean the same."""
-    return Number(content.get("lower"), content.get("upper"))
+    whole, missing = content.get("whole", False), content.get("missing", True)
+    return Number(content.get("lower"), content.get("upper"), whole=whole, missing=missing)
 
 
 def _read_category(content: Mapping[str, Any]) -> Column:
@@ -260,7 +261,7 @@ def _read_category(content: Mapping[str, Any]) -> Column:
         raise SchemaError(
             f"The levels of a Category must be a list. Got {type(levels).__name__} instead."
         )
-    return Category(levels)
+    return Category(levels, missing=content.get("missing", True))
 
 
 def _mapping(data: object, where: str) -> Mapping[str, Any]:

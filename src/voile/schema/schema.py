@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from voile.errors import SchemaError
+from voile.files import replace_file
 from voile.schema.columns import Category, Column, Number
 from voile.schema.files import (
     Format,
@@ -21,6 +22,10 @@ from voile.schema.files import (
 )
 from voile.schema.frames import FrameColumn, Kind, describe_frame
 from voile.schema.unit import Unit
+from voile.strict import Strict, is_text, show
+
+_MOST_ROWS = 2**53
+"""Up to here whole numbers are exact as floats."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -68,18 +73,18 @@ class Schema(Mapping[str, Column]):
                 f"{type(self.columns).__name__} instead: give Schema({{'age': Number(0, 120)}})."
             )
         for name, column in self.columns.items():
-            if not isinstance(name, str) or not name:
+            if not isinstance(name, str) or not name or not is_text(name):
                 raise SchemaError(
-                    f"A column name must be non-empty text. Got {name!r} instead: rename the "
-                    f"column."
+                    f"A column name must be non-empty text, without NUL and lone surrogates. Got "
+                    f"{name!r} instead: rename the column."
                 )
             _check_column(column, f"column {name!r}")
         if self.target is not None:
             _check_column(self.target, "the target")
-        if self.rows is not None and (type(self.rows) is not int or self.rows < 1):
+        if self.rows is not None and not (type(self.rows) is int and 1 <= self.rows <= _MOST_ROWS):
             raise SchemaError(
-                f"The 'rows' of a Schema must be a whole number >= 1. Got {self.rows!r} instead: "
-                f"give the public row count, or leave it out."
+                f"The 'rows' of a Schema must be a whole number from 1 to 2**53. Got "
+                f"{show(self.rows)} instead: give the public row count, or leave it out."
             )
         if self.unit is not None and not isinstance(self.unit, Unit):
             raise SchemaError(
@@ -268,21 +273,18 @@ class Schema(Mapping[str, Column]):
 
     def save(self, path: str | Path) -> None:
         """Write the schema to a .json, .yaml or .yml file."""
-        path = Path(path)
-        text = write_text(self.to_dict(), format_of(path))
-        path.write_text(text, encoding="utf-8")
+        text = write_text(self.to_dict(), format_of(Path(path)))
+        try:
+            replace_file(path, lambda place: place.write_bytes(text.encode()))
+        except ValueError as error:
+            raise SchemaError(f"No file can be called {str(path)!r}: rename it.") from error
 
     @classmethod
     def load(cls, path: str | Path) -> Schema:
         """Read a schema from a .json, .yaml or .yml file (SchemaError)."""
         path = Path(path)
         text_format = format_of(path)
-        try:
-            text = path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise SchemaError(
-                f"The schema file {str(path)!r} cannot be read ({error}): check the path."
-            ) from error
+        text = Strict(SchemaError, "a schema").load_text(path)
         return cls.from_dict(read_text(text, text_format))
 
 

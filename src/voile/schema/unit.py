@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from voile.errors import SchemaError
+from voile.strict import is_text, show
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,12 +13,13 @@ class Unit:
     """The privacy unit: all rows with the same value in a column belong to one.
 
     The promise then covers a unit with all its rows. At most ``rows`` rows of each are used (the
-    first ones); noise grows in proportion to ``rows``. Rows without a value form one unit together.
+    first ones); noise grows in proportion to ``rows``. Rows without a readable value are not used.
 
     Parameters
     ----------
     column : str
-        Name of the column that tells whose row it is: text or numbers. It is not a feature.
+        Name of the column that tells whose row it is: numbers, text, dates or UUIDs, however they
+        are typed or written: 12, 12.0, "12" and " 12 " are one unit. It is not a feature.
     rows : int
         Most rows of one unit that are used, >= 1.
 
@@ -31,13 +33,14 @@ class Unit:
     rows: int = 1
 
     def __post_init__(self) -> None:
-        if not isinstance(self.column, str) or not self.column:
+        if not isinstance(self.column, str) or not self.column or not is_text(self.column):
             raise SchemaError(
                 f"The 'column' of a Unit must be the name of a column. Got {self.column!r} instead."
             )
-        if type(self.rows) is not int or self.rows < 1:
+        if type(self.rows) is not int or not 1 <= self.rows < 2**31:
             raise SchemaError(
-                f"The 'rows' of a Unit must be a whole number >= 1. Got {self.rows!r} instead."
+                f"The 'rows' of a Unit must be a whole number from 1 to 2**31 - 1. Got "
+                f"{show(self.rows)} instead."
             )
 
     def __str__(self) -> str:

@@ -13,6 +13,7 @@ from voile.privacy.events import Plan
 from voile.privacy.grant import Grant, reserve
 from voile.privacy.ledger import Ledger
 from voile.privacy.mechanisms import gaussian_sum
+from voile.privacy.origins import own_ledger
 from voile.privacy.queries import CategoryCounts, RowCount
 from voile.privacy.receipt import write_receipt
 from voile.privacy.vault import PrivateTable, protect
@@ -43,7 +44,7 @@ def summarize(
     schema : Schema, optional
         What is public; what it does not say is found privately within the same budget.
     ledger : Ledger, optional
-        The data set's ledger; without one the budget stands alone.
+        The data set's ledger; without one the budget stands alone, and a second job warns.
     bins : int
         Number of bins of equal width for each number.
 
@@ -70,7 +71,7 @@ def summarize(
             "A PrivateTable has its schema already: give the other one to protect()."
         )
     budget = Budget(epsilon, delta)
-    book = Ledger(budget) if ledger is None else ledger
+    book = own_ledger(budget) if ledger is None else ledger
     known_rows = table.schema.rows
     shape = Plan(
         (
@@ -104,16 +105,20 @@ def _column(
     if isinstance(column, Category):
         levels = tuple(column.levels or ())
         release = gaussian_sum(table, CategoryCounts(name, len(levels)), ticket)
+        told = (*(str(level) for level in levels), "(other)", "(missing)")
+        if not column.missing:
+            told = told[:-1]  # the last count is of no row
         return CategorySummary(
             name=name,
-            levels=(*(str(level) for level in levels), "(other)", "(missing)"),
-            counts=tuple(np.maximum(release.values, 0.0).tolist()),
+            levels=told,
+            counts=tuple(np.maximum(release.values[: len(told)], 0.0).tolist()),
             standard_error=release.standard_error,
             found=found,
         )
     fine = find_histogram(table, name, ticket)
     coarse = fine.equal_width(bins)
-    low, middle, high = fine.quantile(np.array([0.25, 0.5, 0.75])).tolist()
+    quartiles = fine.quantile(np.array([0.25, 0.5, 0.75]))
+    low, middle, high = (np.rint(quartiles) if column.whole else quartiles).tolist()
     return NumberSummary(
         name=name,
         lower=float(coarse.edges[0]),
@@ -121,7 +126,7 @@ def _column(
         edges=tuple(coarse.edges.tolist()),
         counts=tuple(np.maximum(coarse.counts, 0.0).tolist()),
         standard_errors=tuple(coarse.standard_errors.tolist()),
-        missing=max(coarse.missing, 0.0),
+        missing=max(coarse.missing, 0.0) if column.missing else 0.0,
         quartiles=(low, middle, high),
         found=found,
     )

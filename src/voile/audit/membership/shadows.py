@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from voile.audit.membership.pools import Pool, open_pool
 from voile.errors import DataError, ModelError, SettingError
 from voile.models.progress import progress_bar
+from voile.privacy.origins import trials
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -197,7 +198,8 @@ def _coins(trainings: int, rows: int, random_state: int | None) -> Bools:
 def _train(train: Fit, pool: Pool, chosen: Bools, which: str) -> Any:
     X, y = pool.take(np.flatnonzero(chosen))
     try:
-        return train(X, y)
+        with trials():
+            return train(X, y)
     except Exception as error:
         # The error's own words may quote a row; it stands above as the cause.
         raise ModelError(

@@ -155,6 +155,7 @@ def _ask(
             schema=Schema({"place": Number(-1, 1)}, rows=_ROWS),
             strategy=strategy,
             queries=3,
+            shared_questions=True,  # the attacker sees all of them
             **settings,
         )
         explainer.explain(np.array(asked)[:, None])

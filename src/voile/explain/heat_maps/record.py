@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from voile.errors import DataError
 from voile.explain.explanation import Explanation
 from voile.explain.heat_maps.map_text import maps_text
-from voile.explain.plain_data import freeze
+from voile.explain.plain_data import EXPLANATION, freeze
 from voile.privacy.budget import Relation
 from voile.privacy.receipt import Receipt
 
@@ -76,8 +76,8 @@ class HeatMaps(Explanation):
     probabilities: Floats
 
     def __post_init__(self) -> None:
-        shape, classes = np.shape(self.maps), len(self.outputs)
-        if len(shape) != 3 or 0 in shape[1:]:
+        shape, classes = _shape_of(self.maps), len(self.outputs)
+        if len(shape) != 3 or 0 in shape[1:] or not classes:
             raise DataError(f"Heat maps must have shape (rows, height, width). Got {shape}.")
         given = {
             "maps": freeze(self.maps, shape, "maps"),
@@ -173,17 +173,24 @@ class HeatMaps(Explanation):
     @classmethod
     def _read_facts(cls, data: Mapping[str, Any]) -> dict[str, Any]:
         return {
-            "maps": data["maps"],
+            "maps": EXPLANATION.listed(data["maps"], "'maps'"),
             "pictures": data["pictures"],
-            "method": str(data["method"]),
-            "how": str(data["how"]),
-            "layer": str(data["layer"]),
+            "method": EXPLANATION.text(data["method"], "'method'"),
+            "how": EXPLANATION.text(data["how"], "'how'"),
+            "layer": EXPLANATION.text(data["layer"], "'layer'"),
             "targets": data["targets"],
             "probabilities": data["probabilities"],
         }
 
     def __str__(self) -> str:
         return maps_text(self)
+
+
+def _shape_of(maps: Any) -> tuple[int, ...]:
+    try:
+        return tuple(np.shape(maps))
+    except ValueError:  # lines of different lengths
+        return ()
 
 
 def _whole(values: Floats, below: int, what: str) -> Floats:

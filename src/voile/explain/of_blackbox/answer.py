@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
-from collections.abc import Mapping
+import struct
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.explain.plain_data import freeze, thaw
-
 Floats = NDArray[np.float64]
 
 _OF_OUTPUTS = ("offset", "offset_errors", "agreement", "explained")
+_FORMAT = 1
+_HEAD = struct.Struct("<5I16s")  # format, features, outputs, steps, computed, answered
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -44,8 +43,6 @@ class Answer:
         Gradient steps taken.
     computed : bool
         Whether it was computed from the rows, and not copied or derived from other answers.
-    score : ndarray of shape (outputs,), or None
-        What the black box says of the asked row itself.
     """
 
     point: NDArray[np.int32]
@@ -60,61 +57,52 @@ class Answer:
     answered: str
     steps: int = 0
     computed: bool = True
-    score: Floats | None = None
 
-    def copied(self, answered: str) -> Answer:
-        """The same answer, given again."""
-        return replace(self, answered=answered, computed=False)
+    def copied(self, answered: str, point: NDArray[np.int32] | None = None) -> Answer:
+        """The same answer, given again, perhaps for another point."""
+        where = self.point if point is None else point
+        return replace(self, point=where, answered=answered, computed=False)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return {
-            "point": self.point.tolist(),
-            "phi": thaw(self.phi),
-            "errors": thaw(self.errors),
-            **{name: thaw(getattr(self, name)) for name in _OF_OUTPUTS},
-            "effective": _finite(self.effective),
-            "reach": _finite(self.reach),
-            "answered": self.answered,
-            "steps": self.steps,
-            "computed": self.computed,
-            "score": None if self.score is None else thaw(self.score),
-        }
+    def to_bytes(self) -> bytes:
+        """Every bit of it, of a length that follows from the numbers of features and outputs."""
+        d, k = self.phi.shape
+        head = _HEAD.pack(_FORMAT, d, k, self.steps, self.computed, self.answered.encode())
+        numbers = [
+            *(np.ravel(getattr(self, name)) for name in ("phi", "errors", *_OF_OUTPUTS)),
+            np.array([self.effective, self.reach]),
+        ]
+        place = self.point.astype("<i4").tobytes()
+        return head + place + np.concatenate(numbers).astype("<f8").tobytes()
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Read back what `to_dict` gave."""
-        point = np.array(data["point"], dtype=np.int32)
-        outputs = len(data["offset"])
-        shape = (len(point), outputs)
-        score = data.get("score")
+    def from_bytes(cls, data: bytes) -> Self:
+        """Read back what `to_bytes` gave.
+
+        Raises
+        ------
+        ValueError
+            If it is something else.
+        """
+        head = data[: _HEAD.size].ljust(_HEAD.size, b"\0")
+        version, d, k, steps, computed, answered = _HEAD.unpack(head)
+        if version != _FORMAT or len(data) != _HEAD.size + 4 * d + 8 * (2 * d * k + 4 * k + 2):
+            raise ValueError("not an answer of this version")
+        point = np.frombuffer(data, "<i4", d, _HEAD.size).astype(np.int32)
+        numbers = np.frombuffer(data, "<f8", offset=_HEAD.size + 4 * d).astype(np.float64)
+        phi, errors, rest = np.split(numbers, [d * k, 2 * d * k])
         return cls(
             point=point,
-            phi=freeze(data["phi"], shape, "coefficients"),
-            errors=freeze(data["errors"], shape, "errors"),
-            **{name: freeze(data[name], (outputs,), name) for name in _OF_OUTPUTS},
-            effective=_read(data["effective"]),
-            reach=_read(data["reach"]),
-            answered=str(data["answered"]),
-            steps=int(data["steps"]),
-            computed=bool(data["computed"]),
-            score=None if score is None else freeze(score, (outputs,), "score"),
+            phi=phi.reshape(d, k),
+            errors=errors.reshape(d, k),
+            **dict(zip(_OF_OUTPUTS, rest[:-2].reshape(4, k), strict=True)),
+            effective=float(rest[-2]),
+            reach=float(rest[-1]),
+            answered=answered.rstrip(b"\0").decode(),
+            steps=steps,
+            computed=bool(computed),
         )
-
-
-def key_of(point: NDArray[np.int32]) -> str:
-    """The name of a question: the same for the same point."""
-    return hashlib.sha256(np.ascontiguousarray(point, dtype="<i4").tobytes()).hexdigest()
 
 
 def unknown(outputs: int) -> Floats:
     """Values that nobody knows."""
     return np.full(outputs, math.inf)
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
-
-
-def _read(value: float | None) -> float:
-    return math.inf if value is None else float(value)

@@ -1,8 +1,8 @@
 """Fine cells of columns: what a summary counts, and what synthetic rows are drawn from.
 
-Cells are made of public facts alone: bounds, levels and types. Both bounds of a number are cells of
-their own, because many rows often lie there (zeros; whatever was clamped). The last cell of every
-column is for missing values.
+Cells are made of what the schema says alone: bounds, levels, whole numbers. Both bounds of a number
+are cells of their own, because many rows often lie there (zeros; whatever was clamped). The last
+cell of every column is for missing values.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Cells:
     lower, upper : ndarray of shape (cells - 1,)
         Smallest and largest value of each cell of a number; empty for a category.
     whole : bool
-        Whether the values are whole numbers (by the type of the column).
+        Whether the values are whole numbers (by the schema).
     levels : int
         Levels of a category, -1 for a number; "other" is a cell, too.
     """
@@ -101,7 +101,7 @@ def cells_of(schema: Schema, whole: frozenset[str]) -> tuple[Cells, ...]:
     schema : Schema
         Complete.
     whole : frozenset of str
-        Names of columns whose type has whole numbers alone.
+        Names of columns of whole numbers.
     """
     result = []
     for name, column in schema.items():

@@ -23,7 +23,6 @@ from voile.explain.of_blackbox.points import ONE
 from voile.explain.of_blackbox.products import LocalProducts
 from voile.explain.of_blackbox.purse import Purse
 from voile.explain.of_blackbox.settings import Settings
-from voile.explain.of_blackbox.training_data import contraction
 from voile.privacy.budget import Relation
 from voile.privacy.events import Event, Gaussian, Plan, Pure, Step, Unprotected
 from voile.privacy.grant import Grant
@@ -118,12 +117,6 @@ class DescentAnswerer:
         """Standard deviation of the noise on an entry of the mean gradient (s of the paper)."""
         return self._noise
 
-    @property
-    def contraction(self) -> float:
-        """By how much the noise of one answer shrinks the delta of the model's own guarantee."""
-        last = self._longest / math.sqrt(self._settings.steps)
-        return contraction(last, self._steepness, self._noise, self._settings.radius)
-
     def answer(self, points: NDArray[np.int32], history: Sequence[Answer]) -> list[Answer | None]:
         """Answer one after the other; None from where the budget is gone."""
         known = [one for one in history if one.computed]
@@ -141,7 +134,7 @@ class DescentAnswerer:
         nearest = self._nearest(point, known) if adaptive else []
         if nearest and _distance(point, nearest[0].point) <= settings.near:
             # Theorem 4.2: a nearby answer serves as well, and costs nothing.
-            return nearest[0].copied("reused")
+            return nearest[0].copied("reused", point)
         steps = [Step(STEP_LOOK, costs.steps(settings.steps))]
         if nearest:
             steps += [Step(START_LOOK, costs.choice()), Step(LENGTH_LOOK, self._length_event())]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -12,29 +13,30 @@ from numpy.typing import NDArray
 
 from voile.errors import BudgetExceeded, SettingError
 from voile.explain.influences import Influences
-from voile.explain.of_blackbox import training_data
 from voile.explain.of_blackbox.answer import Answer
 from voile.explain.of_blackbox.answering import Answerer, FromPopulation, FromRows
 from voile.explain.of_blackbox.black_box import Scores, read_model
 from voile.explain.of_blackbox.crossover import choose_strategy
 from voile.explain.of_blackbox.descent import DescentAnswerer, costs_of
 from voile.explain.of_blackbox.given_rows import read_rows
-from voile.explain.of_blackbox.identity import check_model, check_settings
-from voile.explain.of_blackbox.opening import ask_about_rows, open_table, reopen_table
+from voile.explain.of_blackbox.identity import check_model, check_settings, open_seals
+from voile.explain.of_blackbox.opening import ask_about_rows, find_ledger, open_table, reopen_table
 from voile.explain.of_blackbox.points import ONE
 from voile.explain.of_blackbox.population import Population
 from voile.explain.of_blackbox.public_check import ask_for_quality
 from voile.explain.of_blackbox.purse import Purse
 from voile.explain.of_blackbox.quality import Quality
 from voile.explain.of_blackbox.questions import Questions
+from voile.explain.of_blackbox.receipt_notes import list_notes
 from voile.explain.of_blackbox.release import OfflineAnswerer, ReleaseAnswerer
-from voile.explain.of_blackbox.settings import READING, Settings, Strategy, usual_radius
+from voile.explain.of_blackbox.settings import Settings, Strategy, usual_radius
 from voile.explain.of_blackbox.summary import PaidSummary, find_summary
 from voile.explain.of_blackbox.weights import Weight, WeightName, read_weight
 from voile.models.progress import progress_bar
 from voile.privacy.budget import Budget
 from voile.privacy.ledger import Ledger
 from voile.privacy.ledger.answers import open_answers
+from voile.privacy.origins import uses_of
 from voile.privacy.receipt import Receipt
 from voile.privacy.vault import protect
 from voile.schema import Schema
@@ -71,8 +73,16 @@ class PrivateExplainer:
         "release" buys a noised pair (A, b) per question, best for few questions at a large epsilon.
         "interactive", "adaptive" and "enhanced" are the published algorithms (Patel, Shokri & Zick
         2022), made sound. "offline" answers from stored answers of an earlier explainer of the
-        same name and never reads rows. "auto" chooses by `queries`, the public row
-        count and epsilon. When the budget is gone, answers come from earlier ones ("offline").
+        same name and never reads rows. "auto" chooses by `queries`, the public row count and
+        epsilon. When the budget is gone, new questions are refused, or answered "offline" if
+        questions are shared.
+    shared_questions : bool
+        Whether all who ask under this `name` may know the rows asked about: because these are
+        public, or one person asks alone. Needed by "adaptive", "enhanced" and "offline", by which
+        earlier questions serve later ones. Otherwise no answer depends on what others asked.
+    key : str or path, optional
+        File of the key under which answers are kept, made if it is missing. By default it lies
+        beside the ledger's file; a ledger in PostgreSQL needs it named. A summary needs none.
     queries : int
         Into how many questions at full price the budget is divided, where each costs something.
     output : object, optional
@@ -131,6 +141,8 @@ class PrivateExplainer:
         delta: float = 1e-6,
         ledger: Ledger | None = None,
         strategy: Strategy | Literal["auto"] = "summary",
+        shared_questions: bool = False,
+        key: str | Path | None = None,
         queries: int = 1000,
         output: object = None,
         scores: Scores = "auto",
@@ -181,14 +193,9 @@ class PrivateExplainer:
             parts=parts,
             faithful=bool(faithful),
             random_state=random_state,
+            shared_questions=bool(shared_questions),
         )
-        if faithful and ledger is not None and not ledger.budget.unlimited:
-            raise SettingError(
-                "faithful=True gives no guarantee, so it cannot share a ledger that promises one: "
-                "leave the ledger out."
-            )
-        if ledger is None:
-            ledger = Ledger(Budget(math.inf, delta) if faithful else budget)
+        ledger = find_ledger(ledger, budget, uses_of(X), faithful=bool(faithful))
         self._budget, self._public = budget, public
         self._target = None if schema is None else schema.target
         self._weighting: dict[str, Any] = {"weight": weight, "width": width, "c": c}
@@ -203,6 +210,8 @@ class PrivateExplainer:
             self._questions.check_features()
             self._questions.fingerprint()
             self._questions.read_public(public)
+        if strategy != "summary":
+            self._seals = open_seals(ledger, self._book, name, key, self._settings)
         check_settings(self._book, name, self._settings, budget, table.schema)
         open_up = self._open_summary if strategy == "summary" else self._open_rows
         try:
@@ -214,7 +223,7 @@ class PrivateExplainer:
     # -- opening ---------------------------------------------------------------------------------
 
     def _open_summary(self) -> None:
-        paid = find_summary(self._purse, self._book, self._budget, self._questions.given)
+        paid = find_summary(self._purse, self._book, self._budget)
         self._summary = paid
         self._questions = questions = replace(self._questions, schema=paid.schema)
         self._drawn = paid.draw(self._settings.random_state, questions.read_public(self._public))
@@ -236,7 +245,7 @@ class PrivateExplainer:
             opened = open_table(purse.table, self._budget, purse, self._book)
         purse.table = opened.table
         self._questions = questions = replace(self._questions, schema=opened.table.schema)
-        check_model(self._book, questions)
+        check_model(self._book, questions, self._seals)
         shape = questions.shape
         each = opened.mu_squared / settings.queries
         if settings.strategy == "release":
@@ -248,9 +257,10 @@ class PrivateExplainer:
             ask_about_rows(opened.table, questions.space, questions.black_box, questions.given)
         self._answerer = FromRows(
             self._reader,
-            OfflineAnswerer(settings, shape),
+            OfflineAnswerer(settings),
             self._book,
             purse,
+            self._seals,
             _TOGETHER if settings.strategy == "release" else 1,
         )
 
@@ -262,45 +272,35 @@ class PrivateExplainer:
         Parameters
         ----------
         Z : table of shape (rows, columns), or one row
-            The asker's own, as the model takes them.
+            The asker's own, as the model takes them: the explanation shows them.
 
         Returns
         -------
         Influences
             A record that prints itself, draws itself in a notebook, and gives JSON. The same
             question has the same answer, at no further cost.
+
+        Raises
+        ------
+        BudgetExceeded
+            If some rows cannot be paid for; what was answered is kept, and free when asked again.
         """
         asked = self._questions.read(Z)
         scores = self._questions.ask(asked.columns, asked.rows)
         with progress_bar("explaining", asked.rows) as progress:
-            answers = self._answerer.answer(asked.points, scores, progress)
-        return self._questions.tell(
-            Z, asked, scores, answers, self._settings, self.receipt_, self._cost(answers)
-        )
-
-    def _cost(self, answers: list[Answer]) -> str:
-        if self._summary is not None:
-            return "costs nothing: computed from the summary that was paid for once"
-        paid = sum(one.answered in READING for one in answers)
-        return (
-            f"costs a share of the budget for {paid} of its {len(answers)} rows; the others were "
-            "answered before, or from earlier answers"
-        )
+            answers = self._answerer.answer(asked.points, progress)
+        return self._questions.tell(Z, asked, scores, answers, self._settings, self.receipt_)
 
     # -- what was paid, and how good it is -------------------------------------------------------
 
     @property
     def receipt_(self) -> Receipt:
         """What was paid so far and what it guarantees, also for the model's training data."""
+        notes = list_notes(self._settings, self._questions.black_box.receipt)
         if self._summary is not None:
-            told = training_data.tell_training(self._questions.black_box.receipt)
-            return replace(self._summary.receipt, notes=(training_data.NEVER_ASKED, told))
-        shrink = self._reader.contraction if isinstance(self._reader, DescentAnswerer) else 1.0
-        told = training_data.tell_training(self._questions.black_box.receipt, shrink)
-        if self._settings.faithful:
-            notes = (training_data.FAITHFUL, training_data.ROW_BY_ROW, told)
-            return replace(self._purse.receipt(notes), epsilon=math.inf)
-        return self._purse.receipt((training_data.ROW_BY_ROW, told))
+            return replace(self._summary.receipt, notes=(*self._purse.table.notes, *notes))
+        receipt = self._purse.receipt(notes)
+        return replace(receipt, epsilon=math.inf) if self._settings.faithful else receipt
 
     @property
     def strategy_(self) -> str:
@@ -320,9 +320,9 @@ class PrivateExplainer:
         return self._summary
 
     def history(self) -> tuple[Answer, ...]:
-        """Every stored answer, oldest first: private output, free to publish.
+        """Every answer so far, oldest first, if questions are shared; else nothing.
 
-        Answers from a summary are not stored: they come out the same again.
+        Answers tell which rows were asked about: show them to those alone who may know that.
         """
         return self._answerer.history if isinstance(self._answerer, FromRows) else ()
 

@@ -31,8 +31,14 @@ from voile.models.locally_linear.pictures import flatten_pictures
 from voile.privacy.public_rows import encode_public
 from voile.schema import Number, Schema
 
-_PIXEL_RANGES = {"uint8": (0.0, 255.0), "bool": (0.0, 1.0)}
-"""Types of pixels whose range is public with the type."""
+_PIXELS = {
+    "uint8": Number(0, 255, whole=True, missing=False),
+    "bool": Number(0, 1, whole=True, missing=False),
+}
+"""Types of pixels that say what is public of them; no library chooses them by the values."""
+
+_PRESENT = Number(0, 1, whole=True, missing=False)
+"""Whether a text contains a word."""
 
 
 @dataclass(frozen=True)
@@ -60,20 +66,6 @@ class GivenRows:
     as_pictures: bool = False
     vocabulary: tuple[str, ...] = ()
     texts_to_model: bool = False
-
-    @property
-    def whole_numbers(self) -> frozenset[str]:
-        """Names of columns whose type has whole numbers (or truth values) alone."""
-        return frozenset(one.name for one in self.form.columns if _is_whole(one.kind))
-
-    @property
-    def never_missing(self) -> frozenset[str]:
-        """Names of columns whose numpy type has no missing values, so that none need be drawn."""
-        return frozenset(
-            one.name
-            for one in self.form.columns
-            if isinstance(one.kind, np.dtype) and one.kind.kind in "iub"
-        )
 
     # -- to the model ---------------------------------------------------------------------------
 
@@ -230,7 +222,7 @@ def _read_texts(
             "the vocabulary out (a table of words is a table like any other)."
         )
     if schema is None:
-        schema = Schema(dict.fromkeys(vocabulary, Number(0, 1)))
+        schema = Schema(dict.fromkeys(vocabulary, _PRESENT))
     elif tuple(schema) != vocabulary:
         raise SchemaError(
             "The columns of the schema must be the words of the vocabulary, in its order: leave "
@@ -277,14 +269,15 @@ def _with_pixels(
 ) -> Schema:
     """The schema with the public range of its pixels."""
     kinds = {str(one.kind) for one in form.columns}
-    known = _PIXEL_RANGES.get(kinds.pop()) if len(kinds) == 1 else None
-    bounds = pixel_range or known
-    if bounds is None:
+    pixel = _PIXELS.get(kinds.pop()) if len(kinds) == 1 else None
+    if pixel_range is not None:
+        pixel = Number(*pixel_range)
+    if pixel is None:
         raise SchemaError(
             "Nothing is said about the range of these pixels: give a public 'pixel_range' such as "
             "(0, 1), a schema, or pictures of type uint8."
         )
-    return Schema(dict.fromkeys(schema, Number(*bounds)))
+    return Schema(dict.fromkeys(schema, pixel))
 
 
 def _pictures_of(Z: object, image_shape: tuple[int, ...]) -> object:
@@ -323,10 +316,3 @@ def _is_column(values: object) -> bool:
     if isinstance(values, (str, bytes)) or getattr(values, "ndim", 1) == 0:
         return False
     return hasattr(values, "__len__")
-
-
-def _is_whole(kind: Any) -> bool:
-    """Whether a column's type has whole numbers alone; unknown types do not."""
-    if isinstance(kind, np.dtype):
-        return kind.kind in "iub"
-    return str(kind).lower().startswith(("int", "uint", "bool"))

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from voile.errors import LedgerMismatch, SettingError
 from voile.explain.of_blackbox.questions import Questions
+from voile.explain.of_blackbox.seal import Seals
 from voile.explain.of_blackbox.settings import Settings
 from voile.privacy.budget import Budget
+from voile.privacy.ledger import Ledger
+from voile.privacy.ledger.answer_key import open_key
 from voile.privacy.ledger.answers import AnswerBook
 from voile.schema import Schema
 
@@ -36,6 +40,7 @@ def check_settings(
             "steps": settings.steps,
             "parts": settings.parts,
             "faithful": settings.faithful,
+            "shared_questions": settings.shared_questions,
         }
     if settings.strategy == "offline":
         # It answers from what another strategy has answered.
@@ -44,7 +49,8 @@ def check_settings(
                 f"Nothing was answered as {name!r} in this ledger, so there is nothing to answer "
                 "from: strategy='offline' needs the name and ledger of an earlier explainer."
             )
-        offered = {key: offered[key] for key in ("schema", "weight", "radius", "intercept")}
+        kept = ("schema", "weight", "radius", "intercept", "shared_questions")
+        offered = {key: offered[key] for key in kept}
     stored = book.facts(offered)
     wrong = [key for key in offered if stored.get(key) != offered[key]]
     if wrong:
@@ -54,12 +60,36 @@ def check_settings(
         )
 
 
-def check_model(book: AnswerBook, questions: Questions) -> None:
+def open_seals(
+    ledger: Ledger, book: AnswerBook, name: str, key: str | Path | None, settings: Settings
+) -> Seals:
+    """The seals of an explainer's answers, before anything is paid (LedgerMismatch for others)."""
+    stored = book.find([_MODEL]).get(_MODEL)
+    secret = open_key(ledger, key, make=stored is None)
+    seals = Seals.of(secret, ledger.dataset, name, shared=settings.shared_questions)
+    if stored is not None:
+        _open_model(stored, seals)
+    return seals
+
+
+def check_model(book: AnswerBook, questions: Questions, seals: Seals) -> None:
     """Refuse another model than the one whose answers are kept under this name (LedgerMismatch)."""
-    found = questions.fingerprint()
-    stored = book.store({_MODEL: found})[_MODEL]
-    if np.shape(stored) != np.shape(found) or not np.allclose(stored, found, atol=1e-3):
+    found = np.array(questions.fingerprint())
+    # Sealed, too: what a model says may be nobody else's business.
+    record = {"mark": seals.mark, "sealed": seals.close(found.astype("<f8").tobytes())}
+    stored = np.frombuffer(_open_model(book.store({_MODEL: record})[_MODEL], seals), "<f8")
+    if stored.shape != found.ravel().shape or not np.allclose(stored, found.ravel(), atol=1e-3):
         raise LedgerMismatch(
             "The model answers otherwise than the one whose explanations are kept under this name: "
             "give the explainer another name."
         )
+
+
+def _open_model(stored: Any, seals: Seals) -> bytes:
+    if not isinstance(stored, dict):
+        raise LedgerMismatch(
+            "Answers of an earlier version of voile are kept under this name, which it stored "
+            "together with the rows that were asked about: give the explainer another name."
+        )
+    seals.check(stored.get("mark"))
+    return seals.open(stored.get("sealed"))

@@ -1,15 +1,20 @@
 """Encoded columns turned back into the types that a user's own table has.
 
-Numbers are whole where the type is, levels have the type of their column, and what is missing (or
-"other", whose value nobody knows) is missing as that kind of table has it: NaN in numpy and pandas,
-NA or null where the type has one. A type without missing values gives way to the one that numpy or
-pandas would choose: float64 for whole numbers, objects for truth values and text.
+Levels have the type of their column, and what is missing (or "other", whose value nobody knows) is
+missing as that kind of table has it: NaN in numpy and pandas, NA or null where the type has one. A
+type without missing values gives way to the one that numpy or pandas would choose: float64 for
+whole numbers, objects for truth values and text.
+
+Whether 64-bit numbers are whole or floating-point is decided by the schema, never by the table: one
+empty cell or one fraction changes the type of a column, and what the model is handed for all other
+rows must not depend on it.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
@@ -29,6 +34,39 @@ def plain_values(encoded: NDArray[Any], column: Column) -> Values:
     table = np.full(len(column.levels or ()) + 2, None, dtype=object)
     table[:-2] = column.levels or ()
     return np.asarray(table[np.asarray(encoded, dtype=np.intp)])
+
+
+def public_kind(kind: Any, column: Column) -> Any:
+    """The type that a column has for the model: 64-bit numbers by the schema, others as they are.
+
+    Parameters
+    ----------
+    kind : type of numpy, pandas, Arrow or narwhals; or None
+    column : Number or Category
+        Whole numbers are integers, if the type has missing values or the schema says that there are
+        none (an unlisted level is missing); all else is floating-point.
+    """
+    if isinstance(column, Number):
+        whole, gaps = column.whole, column.missing
+    else:
+        whole, gaps = all(isinstance(level, int) for level in column.levels or ()), True
+    if isinstance(kind, np.dtype):
+        if kind.kind in "if" and kind.itemsize == 8:
+            return np.dtype(np.int64 if whole and not gaps else np.float64)
+        return kind
+    if isinstance(kind, (nw.Int64, nw.Float64)):
+        return nw.Int64() if whole else nw.Float64()
+    name = str(kind)
+    if name in ("Int64", "Float64"):
+        import pandas as pd
+
+        return pd.Int64Dtype() if whole else pd.Float64Dtype()
+    if name.partition("[")[0] in ("int64", "double"):
+        import pyarrow as pa
+
+        arrow = pa.int64() if whole else pa.float64()
+        return type(kind)(arrow) if name.endswith("]") else arrow
+    return kind
 
 
 def array_column(encoded: NDArray[Any], column: Column, dtype: np.dtype[Any]) -> NDArray[Any]:

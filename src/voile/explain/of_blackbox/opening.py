@@ -6,6 +6,7 @@ about the private rows, inside the vault; what it says stays there.
 
 from __future__ import annotations
 
+import math
 import threading
 import warnings
 from dataclasses import dataclass
@@ -23,12 +24,14 @@ from voile.privacy.budget import Budget
 from voile.privacy.calibrate import calibrate, gaussian_share
 from voile.privacy.discovery import complete, discovery_shape
 from voile.privacy.events import Gaussian, Plan
+from voile.privacy.ledger import Ledger
 from voile.privacy.ledger.answers import AnswerBook
 from voile.privacy.mechanisms import gaussian_sum
 from voile.privacy.noise import NoiseSource
+from voile.privacy.origins import Use, own_ledger
 from voile.privacy.queries import Block, RowCount
 from voile.privacy.vault import PrivateTable, keep
-from voile.schema import Schema
+from voile.schema import Category, Schema
 
 DISCOVERY = 0.15
 _COUNT = 0.005
@@ -55,6 +58,20 @@ class Opening:
     table: PrivateTable
     rows: float
     mu_squared: float
+
+
+def find_ledger(
+    ledger: Ledger | None, budget: Budget, uses: tuple[Use, ...], *, faithful: bool
+) -> Ledger:
+    """The ledger that pays: the one given, or one in memory that holds just this price."""
+    if ledger is None:
+        return own_ledger(Budget(math.inf, budget.delta) if faithful else budget, *uses)
+    if faithful and not ledger.budget.unlimited:
+        raise SettingError(
+            "faithful=True gives no guarantee, so it cannot share a ledger that promises one: "
+            "leave the ledger out."
+        )
+    return ledger
 
 
 def plan_opening(schema: Schema, budget: Budget, purse: Purse) -> Plan:
@@ -144,12 +161,35 @@ def ask_about_rows(
     def work(block: Block) -> None:
         space.prepare(block)
         columns = {name: block[name] for name in schema}
+        said = np.zeros((block.rows, len(black_box.outputs)), dtype=np.int32)
         with turn, warnings.catch_warnings():
             # What a model warns about may quote the rows.
             warnings.simplefilter("ignore")
-            block.kept[ANSWERS] = _answers(black_box, given, schema, columns, block.rows)
+            for rows in _alike(schema, columns, block.rows):
+                some = {name: values[rows] for name, values in columns.items()}
+                said[rows] = _answers(black_box, given, schema, some, len(rows))
+        block.kept[ANSWERS] = said
 
     keep(table, list(schema), work)
+
+
+def _alike(schema: Schema, columns: dict[str, NDArray[Any]], rows: int) -> list[NDArray[np.int64]]:
+    """Positions of rows that lack a value in the same columns, for each such kind of row.
+
+    A type without missing values gives way where one is missing (small whole numbers become
+    floats), for all rows that are handed over together. So that no row changes how another one
+    looks to the model, only rows that look alike in that are.
+    """
+    lacks = np.zeros((rows, len(schema)), dtype=np.bool_)
+    for j, (name, column) in enumerate(schema.items()):
+        values = columns[name]
+        known = len(column.levels or ()) if isinstance(column, Category) else None
+        lacks[:, j] = np.isnan(values) if known is None else values >= known
+    packed = np.packbits(lacks, axis=1)
+    _, kinds = np.unique(packed, axis=0, return_inverse=True)
+    order = np.argsort(kinds.ravel(), kind="stable")
+    ends = np.flatnonzero(np.diff(kinds.ravel()[order])) + 1
+    return [one for one in np.split(order, ends) if len(one)]
 
 
 def _answers(

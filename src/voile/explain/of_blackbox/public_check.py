@@ -49,14 +49,13 @@ def ask_for_quality(
     if is_count(asked, 1):
         chance = np.random.default_rng(settings.random_state)
         chosen = np.sort(chance.choice(rows.rows, min(int(asked), rows.rows), replace=False))
-        points, scores = rows.points[chosen], labels[chosen]
+        points = rows.points[chosen]
         groups = None if groups is None else [groups[i] for i in chosen]
     elif groups is None:
-        own = questions.read(asked)
-        points, scores = own.points, questions.ask(own.columns, own.rows)
+        points = questions.read(asked).points
     else:
         raise DataError("With groups, 'asked' says how many of the public rows are asked about.")
-    answers = answerer.answer(points, scores, lambda done: None)
+    answers = answerer.answer(points, lambda done: None)
     by = "" if group is None else group if isinstance(group, str) else "group"
     return measure_quality(answers, rows.points / ONE, labels, settings, receipt(), groups, by)
 

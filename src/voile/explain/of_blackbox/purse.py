@@ -14,7 +14,7 @@ from voile.errors import BudgetExceeded
 from voile.privacy.budget import Budget
 from voile.privacy.events import Plan, Unprotected
 from voile.privacy.filter import Filter
-from voile.privacy.grant import Grant, charge
+from voile.privacy.grant import Grant, admit, charge
 from voile.privacy.ledger import Admission, Entry, EntryKind, Ledger
 from voile.privacy.ledger.answers import AnswerBook
 from voile.privacy.noise import NoiseSource
@@ -79,7 +79,7 @@ class Purse:
             that the ledger alone decides (and raises BudgetExceeded).
         """
         if whole:
-            with self.ledger.admit(most, self.what) as admission:
+            with admit(self.table, self.ledger, most, self.what) as admission:
                 yield Payment(self, admission)
             return
         price = self.price(most)
@@ -89,7 +89,7 @@ class Purse:
         payment = None
         try:
             try:
-                admission = self.ledger.admit(most, self.what)
+                admission = admit(self.table, self.ledger, most, self.what)
             except BudgetExceeded:
                 # Others have used the ledger up: nothing was spent.
                 yield None
@@ -138,7 +138,7 @@ class Purse:
             what=self.what,
             unit="row" if unit is None else str(unit),
             source=self.noise,
-            notes=notes,
+            notes=(*self.table.notes, *notes),
         )
 
 

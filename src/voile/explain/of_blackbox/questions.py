@@ -14,6 +14,7 @@ from voile.explain.of_blackbox.answer import Answer
 from voile.explain.of_blackbox.black_box import BlackBox
 from voile.explain.of_blackbox.given_rows import GivenRows
 from voile.explain.of_blackbox.points import PointSpace
+from voile.explain.of_blackbox.receipt_notes import tell_cost
 from voile.explain.of_blackbox.settings import Settings
 from voile.explain.of_blackbox.word_table import texts_in
 from voile.explain.of_model.given_values import explain_features
@@ -128,7 +129,6 @@ class Questions:
         answers: list[Answer],
         settings: Settings,
         receipt: Receipt,
-        cost: str,
     ) -> Influences:
         """Write answers down as an explanation."""
         space, rows = self.space, asked.rows
@@ -147,7 +147,7 @@ class Questions:
             outputs=self.black_box.outputs,
             units="units of the score",
             receipt=receipt,
-            cost=cost,
+            cost=tell_cost(answers),
             features=explain_features(space.features),
             given=tuple(tuple(row[i] for i in places) for row in given),
             read_as=tuple(tuple(row[i] for i in places) for row in read_as),

@@ -1,4 +1,4 @@
-"""Explanations by one noised release of (A, b) per question, and offline ones of earlier questions.
+"""Explanations by one noised release of (A, b) per question, and offline ones of earlier answers.
 
 The whole pair costs no more than a single gradient step of the published algorithm, whatever the
 radius, and everything after it is post-processing: an exact solution instead of hundreds of noisy
@@ -143,50 +143,48 @@ def answer_of(
 
 
 class OfflineAnswerer:
-    """Algorithm 4: a local model of earlier questions, when the budget is gone. Costs nothing.
+    """Earlier answers put together when the budget is gone: free, of released values alone.
 
-    Earlier questions stand for rows. The published labels are their local models' own; better, and
-    as free, is what the black box says of them: whoever asked had them already.
+    In the place of Algorithm 4, which fits a model to labels of earlier questions: the released
+    local models themselves, each moved to the asked point, are averaged, those asked about near it
+    counting most. What the black box says of an earlier row takes no part.
     """
 
-    def __init__(self, settings: Settings, shape: tuple[int, int]) -> None:
-        self._settings, self._shape = settings, shape
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
 
-    def answer(self, points: NDArray[np.int32], history: Sequence[Answer]) -> list[Answer]:
-        """Answer all from what was asked before."""
-        known = list(history)
+    def answer(self, points: NDArray[np.int32], history: Sequence[Answer]) -> list[Answer | None]:
+        """Answer what can be answered from what was paid for before; None for the rest."""
+        known = [one for one in history if one.computed]
         return [self._answer(point, known) for point in points]
 
-    def _answer(self, point: NDArray[np.int32], known: list[Answer]) -> Answer:
-        settings, (d, k) = self._settings, self._shape
-        width = d + int(settings.intercept)
-        matrix, vector = np.zeros((width, width)), np.zeros((width, k))
-        effective, reach = 0.0, math.inf
-        if known:
-            there = np.array([one.point for one in known]) / ONE
-            moved = there - point / ONE
-            far = np.sqrt((moved**2).sum(axis=1))
-            weights = settings.weight.at(far)
-            labels = np.array([one.offset if one.score is None else one.score for one in known])
-            if settings.intercept:
-                moved = np.column_stack([moved, np.ones(len(moved))])
-            labels = np.clip(labels, -1.0, 1.0)
-            matrix = 2.0 * (moved * weights[:, None]).T @ moved
-            vector = 2.0 * (moved * weights[:, None]).T @ labels
-            total = float(weights.sum())
-            if total > 0:
-                reach = math.sqrt(float(weights @ far**2) / total)
-        ridge = 1e-3 * max(float(np.trace(matrix)) / max(width, 1), 1e-9)
-        fit = fit_local(
-            matrix, vector, radius=settings.radius, intercept=settings.intercept, ridge=ridge
-        )
-        found = answer_of(point, fit, 0.0, "offline", effective, reach)
-        # What noise the earlier answers had is not followed through.
+    def _answer(self, point: NDArray[np.int32], known: list[Answer]) -> Answer | None:
+        if not known:
+            return None
+        moved = (point - np.array([one.point for one in known])) / ONE
+        far = np.sqrt((moved**2).sum(axis=1))
+        weights = self._settings.weight.at(far)
+        total = float(weights.sum())
+        if total <= 0.0:
+            return None
+        parts = weights / total
+        phis = np.array([one.phi for one in known])
+        phi = np.einsum("i,ijk->jk", parts, phis)
+        offset = np.zeros(phi.shape[1])
+        if self._settings.intercept:
+            here = np.array([one.offset for one in known]) + np.einsum("ij,ijk->ik", moved, phis)
+            offset = np.clip(parts @ np.clip(here, -1.0, 1.0), -1.0, 1.0)
+        # What noise the earlier answers had, and how they differ from here, is not followed up.
         return Answer(
-            **{
-                **vars(found),
-                "errors": np.full((d, k), math.inf),
-                "offset_errors": unknown(k),
-                "computed": False,
-            }
+            point=point,
+            phi=phi,
+            errors=np.full(phi.shape, math.inf),
+            offset=offset,
+            offset_errors=unknown(len(offset)),
+            agreement=unknown(len(offset)),
+            explained=unknown(len(offset)),
+            effective=0.0,
+            reach=math.sqrt(float(parts @ far**2)),
+            answered="offline",
+            computed=False,
         )

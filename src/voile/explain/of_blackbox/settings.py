@@ -16,6 +16,9 @@ Strategy = Literal["summary", "release", "interactive", "adaptive", "enhanced", 
 READING = ("release", "interactive", "adaptive", "enhanced")
 """Strategies that read rows for each question."""
 
+_LEARNING = ("adaptive", "enhanced", "offline")
+"""Strategies that answer by what was asked and answered before."""
+
 
 def usual_radius(schema: Schema) -> float:
     """2/3 of the root of the number of columns, but within 2.5 and 5.
@@ -48,6 +51,9 @@ class Settings:
         Of public choices (synthetic rows).
     ridge : float
         Added to the curvature of the local loss, so that features that say the same share it.
+    shared_questions : bool
+        Whether all who ask under the explainer's name may know what was asked, so that earlier
+        questions and answers may serve later ones.
     """
 
     strategy: Strategy
@@ -60,6 +66,7 @@ class Settings:
     faithful: bool
     random_state: int
     ridge: float = 0.0
+    shared_questions: bool = False
 
     def __post_init__(self) -> None:
         if self.strategy not in get_args(Strategy):
@@ -76,6 +83,12 @@ class Settings:
                 raise SettingError(
                     f"The {name!r} must be a whole number >= {least}. Got {value!r} instead."
                 )
+        if self.strategy in _LEARNING and not self.shared_questions:
+            raise SettingError(
+                f"strategy={self.strategy!r} answers by what was asked before, so whoever asks "
+                "later learns of it: say shared_questions=True if all who ask under this name may "
+                "know the rows asked about, or use 'summary', 'release' or 'interactive'."
+            )
         if self.faithful and self.strategy not in ("adaptive", "enhanced"):
             raise SettingError(
                 "faithful=True is the published adaptive rule: use strategy='adaptive' or "

@@ -39,7 +39,6 @@ from voile.explain.of_blackbox.copula import (
     score_bins,
     score_sides,
 )
-from voile.explain.of_blackbox.given_rows import GivenRows
 from voile.explain.of_blackbox.marginals import BinCounts, Maps, PairProducts, SignProducts
 from voile.explain.of_blackbox.opening import DISCOVERY
 from voile.explain.of_blackbox.pair_tables import (
@@ -63,7 +62,7 @@ from voile.privacy.ledger.answers import AnswerBook
 from voile.privacy.mechanisms import Release, gaussian_sum
 from voile.privacy.receipt import Receipt, write_receipt
 from voile.privacy.vault import PrivateTable, keep
-from voile.schema import Schema
+from voile.schema import Number, Schema
 
 Floats = NDArray[np.float64]
 
@@ -112,7 +111,8 @@ class PaidSummary:
     schema : Schema
         Complete.
     whole, never_missing : frozenset of str
-        Columns of whole numbers, and of types without missing values.
+        Numbers that are whole, and that cannot be missing, as the schema says; in summaries of
+        earlier versions as types said, because that is how they were counted.
     released : dict of str to ndarray
         Noised sums by look.
     errors : dict of str to float
@@ -340,7 +340,7 @@ def plan_summary(schema: Schema, budget: Budget, purse: Purse) -> Plan:
     return calibrate(budget, Plan(tuple(steps)), purse.ledger.relation)
 
 
-def find_summary(purse: Purse, book: AnswerBook, budget: Budget, given: GivenRows) -> PaidSummary:
+def find_summary(purse: Purse, book: AnswerBook, budget: Budget) -> PaidSummary:
     """The summary that was bought under this name before, or a new one.
 
     Raises
@@ -350,18 +350,18 @@ def find_summary(purse: Purse, book: AnswerBook, budget: Budget, given: GivenRow
     """
     stored = book.find([_KEY]).get(_KEY)
     if stored is None:
-        bought = _buy(purse, budget, given)
+        bought = _buy(purse, budget)
         stored = book.store({_KEY: bought.to_dict()})[_KEY]
     return PaidSummary.from_dict(stored)
 
 
-def _buy(purse: Purse, budget: Budget, given: GivenRows) -> PaidSummary:
+def _buy(purse: Purse, budget: Budget) -> PaidSummary:
     plan = plan_summary(purse.table.schema, budget, purse)
     with purse.admit(plan, whole=True) as payment:
         assert payment is not None
         grant = payment.charge(plan)
         table = complete(purse.table, grant)
-        summary = _measure(table, grant, given)
+        summary = _measure(table, grant)
     return PaidSummary(
         summary.schema,
         summary.whole,
@@ -372,13 +372,16 @@ def _buy(purse: Purse, budget: Budget, given: GivenRows) -> PaidSummary:
     )
 
 
-def _measure(table: PrivateTable, grant: Grant, given: GivenRows) -> PaidSummary:
+def _measure(table: PrivateTable, grant: Grant) -> PaidSummary:
     """Carry the plan out: each look uses what the ones before it released."""
     schema = table.schema
     released: dict[str, Floats] = {}
     errors: dict[str, float] = {}
     blank = write_receipt(grant, Budget(1.0, 0.5))  # replaced when all looks are done
-    found = PaidSummary(schema, given.whole_numbers, given.never_missing, released, errors, blank)
+    numbers = {name: one for name, one in schema.items() if isinstance(one, Number)}
+    whole = frozenset(name for name, one in numbers.items() if one.whole)
+    never = frozenset(name for name, one in numbers.items() if not one.missing)
+    found = PaidSummary(schema, whole, never, released, errors, blank)
     keep(table, list(schema), CellKeeper(found.cells).prepare)
 
     def take(release: Release) -> None:

@@ -23,6 +23,7 @@ from voile.explain.of_blackbox.native_columns import (
     explain_misfit,
     list_column,
     pandas_column,
+    public_kind,
 )
 from voile.models.estimator import check_two_dimensions
 from voile.schema import Schema
@@ -99,7 +100,7 @@ class TableForm:
 
                 return pd.DataFrame(each, index=range(rows))
             case Container.FRAME:
-                return self._build_frame(each)
+                return self._build_frame(each, schema)
             case Container.ARRAY:
                 return np.column_stack(list(each.values()))
             case Container.RECORDS:
@@ -111,19 +112,20 @@ class TableForm:
                 return each
 
     def _rebuild_column(self, one: GivenColumn, encoded: NDArray[Any], column: Column) -> Any:
+        kind = public_kind(one.kind, column)
         try:
             if self.container is Container.PANDAS:
-                return pandas_column(encoded, column, one.kind)
+                return pandas_column(encoded, column, kind)
             if self.container is Container.FRAME:
-                return arrow_column(encoded, column, one.kind)
-            if one.kind is None:
+                return arrow_column(encoded, column, kind)
+            if kind is None:
                 return list_column(encoded, column)
-            return array_column(encoded, column, one.kind)
+            return array_column(encoded, column, kind)
         except (ValueError, TypeError, OverflowError, NotImplementedError) as error:
             # Arrow's errors are among these; all are about public levels and bounds.
             raise explain_misfit(one.name, column, one.kind) from error
 
-    def _build_frame(self, each: Mapping[Any, Any]) -> object:
+    def _build_frame(self, each: Mapping[Any, Any], schema: Schema) -> object:
         import pyarrow as pa
 
         table = pa.table(each)
@@ -131,9 +133,13 @@ class TableForm:
             return table
         frame = nw.from_arrow(table, backend=self.backend)
         # Arrow lacks some types, for example those with declared levels.
+        kinds = [
+            public_kind(kind, schema[one.name])
+            for one, kind in zip(self.columns, self.frame_types, strict=True)
+        ]
         casts = [
             nw.col(name).cast(kind)
-            for name, kind in zip(each, self.frame_types, strict=True)
+            for name, kind in zip(each, kinds, strict=True)
             if frame.schema[name] != kind
         ]
         return (frame.with_columns(*casts) if casts else frame).to_native()
@@ -147,7 +153,7 @@ def describe_table(
     is_records = isinstance(X, (list, tuple)) and len(X) > 0 and isinstance(X[0], Mapping)
     if not is_path:
         check_two_dimensions(X)
-    rows = X if is_path else tabulate_records(X)
+    rows = X if is_path else tabulate_records(X, () if schema is None else tuple(schema))
     found = recognise_frame(_empty_frame(X) if is_path else rows)
     if not found.columns:
         raise DataError("The table has no columns: give at least one.")
@@ -157,7 +163,11 @@ def describe_table(
     _check_columns(named, schema, names_read)
     if names_read is not None:
         if schema is None and len(names_read) < len(named):
-            schema = Schema.from_frame(rows).select(names_read)
+            if is_path:
+                schema = Schema.from_frame(rows).select(names_read)
+            else:
+                # Without a schema kinds are told by types, and `protect` notes it for receipts.
+                rows = found.rows.select([named[name].key for name in names_read]).to_native()
         named = {name: named[name] for name in names_read}
     elif schema is not None:
         # What remains besides the schema's columns is the privacy unit.
@@ -168,15 +178,17 @@ def describe_table(
     return rows, schema, _describe(found, named)
 
 
-def tabulate_records(X: object) -> object:
+def tabulate_records(X: object, names: Sequence[str] = ()) -> object:
     """A list of mappings as a mapping from names to columns; all else as it is.
 
-    Names are those of the first row, as with any list of rows; what a row lacks is missing.
+    Names are those of the first row, as with any list of rows, and those that the schema has: what
+    a row lacks is missing, and the first row is none that may decide about an error.
     """
     if not isinstance(X, (list, tuple)) or not X or not isinstance(X[0], Mapping):
         return X
     return {
-        name: [row.get(name) if isinstance(row, Mapping) else None for row in X] for name in X[0]
+        name: [row.get(name) if isinstance(row, Mapping) else None for row in X]
+        for name in dict.fromkeys([*X[0], *names])
     }
 
 

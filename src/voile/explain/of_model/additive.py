@@ -15,6 +15,7 @@ from voile.explain.of_model.given_values import tell_rows
 from voile.explain.plain_text import CLASS_SCORE
 from voile.explain.term import ExplainedTerm
 from voile.explain.wording import interval_texts
+from voile.models.ebm.history import Edit
 from voile.models.ebm.model import MISSING, AdditiveModel, Term
 from voile.privacy.public_rows import encode_public
 from voile.schema import Number
@@ -27,10 +28,15 @@ def explain_global(model: AdditiveModel) -> GlobalExplanation:
         units=_units(model),
         receipt=model.receipt,
         edits=model.edits,
+        history=_history(model),
         terms=tuple(_explain_term(model, term) for term in model.terms),
         intercept=model.intercept,
         intercept_errors=model.intercept_errors,
     )
+
+
+def _history(model: AdditiveModel) -> tuple[Edit, ...]:
+    return () if model.history == model.edits else model.history
 
 
 def explain_local(model: AdditiveModel, X: object) -> LocalExplanation:
@@ -62,6 +68,7 @@ def explain_local(model: AdditiveModel, X: object) -> LocalExplanation:
         units=_units(model),
         receipt=model.receipt,
         edits=model.edits,
+        history=_history(model),
         features=tuple(term.name for term in model.terms),
         given=given,
         read_as=read_as,

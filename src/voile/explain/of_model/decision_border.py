@@ -173,6 +173,8 @@ def _reach_planes(slopes: Floats, gaps: Floats, lower: Floats, upper: Floats) ->
     Bounds are heeded once they are crossed: few of them matter, and every round adds some.
     """
     steep = np.linalg.norm(slopes, axis=1)
+    if not (np.isfinite(steep).all() and np.isfinite(gaps).all()):  # more than a float can hold
+        raise _UnsettledError
     if np.any((steep == 0) & (gaps > 0)):
         return None
     used = steep > 0
@@ -196,6 +198,8 @@ def _least_distance(normals: Floats, heights: Floats) -> Floats | None:
     Lawson and Hanson (1974), chapter 23: the residual of a least-squares problem with
     coefficients that are not negative.
     """
+    if not len(normals):  # no condition at all; scipy's nnls brings the process down
+        return np.zeros(normals.shape[1])
     matrix = np.concatenate([normals.T, heights[None]])
     target = np.zeros(len(matrix))
     target[-1] = 1.0

@@ -23,6 +23,7 @@ from voile.models.estimator import PrivateEstimator
 from voile.models.locally_linear.pictures import flatten_pictures
 from voile.privacy.budget import Budget
 from voile.privacy.ledger import Ledger
+from voile.privacy.origins import own_ledger
 from voile.schema import Schema
 
 Floats = NDArray[np.float64]
@@ -202,7 +203,7 @@ class FedAvgClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]
             )
         ledger = self.ledger
         if ledger is None:
-            ledger = Ledger(
+            ledger = own_ledger(
                 budget if settings.noise == "client" else Budget(math.inf, budget.delta)
             )
         joint = federation.join(ledger)

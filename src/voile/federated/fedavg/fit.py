@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.errors import LedgerMismatch
 from voile.federated.fedavg.placement import target_layers
 from voile.federated.fedavg.settings import PLACED, Settings, check_schema
 from voile.federated.fedavg.work import COUNTED_BOUND, ClientUpdate, LocalTraining, PublishedUpload
@@ -97,7 +96,6 @@ def fit_model(job: Job) -> NetworkModel:
     unit: str | None
     run: Callable[[Job, Grant, _Course], Floats]
     if settings.noise == "client":
-        _check_ledger(job.ledger)
         plan = plan_for_clients(job.budget, settings, job.ledger.relation)
         unit, run = CLIENT, _protect
     else:
@@ -130,15 +128,6 @@ def plan_for_clients(
     else:
         step = gaussian_share(ROUNDS_LOOK, 1.0, count=rounds)
     return calibrate(budget, Plan((step,)), relation)
-
-
-def _check_ledger(ledger: Ledger) -> None:
-    """A ledger counts rows or clients; the price for a client is not the price for a row."""
-    if any(_WHOLE not in entry.what for entry in ledger.history()):
-        raise LedgerMismatch(
-            "The ledger counts promises for rows, and noise='client' promises for whole clients: "
-            "give it a ledger of its own."
-        )
 
 
 @dataclass(frozen=True, eq=False)

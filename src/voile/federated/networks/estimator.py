@@ -55,7 +55,8 @@ class NetworkClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         the network released so far (or, as a control, on shuffled ones); or only on the largest
         initial weights, the others staying as they are. All have the same guarantee.
     public_images : ndarray of shape (rows, height, width[, channels]), optional
-        Images that anybody may see, on which importance is judged; made up without them.
+        Images that anybody may see, on which importance is judged ("selective", "shuffled"); made
+        up without them. Nothing covers them, and the receipt says so.
     lot : int, float or "auto"
         Expected rows of a lot (then the schema must say ``rows``), or a part of the rows.
     steps, learning_rate, clip : number or "auto"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -12,7 +14,7 @@ from voile.federated.networks.images import KeptImages, Standard
 from voile.federated.networks.model import NetworkModel
 from voile.federated.networks.queries import Brightness, NetworkSteps
 from voile.federated.networks.settings import Course, Settings, check, choose
-from voile.federated.networks.train import STEPS_LOOK, Placer, train
+from voile.federated.networks.train import JUDGED, STEPS_LOOK, Placer, train
 from voile.federated.networks.workshop import one_thread
 from voile.models.locally_linear.fit import RANGE_LOOK, find_range, with_range
 from voile.models.progress import progress_bar
@@ -32,6 +34,11 @@ BRIGHTNESS_LOOK = "brightness and row count"
 
 _RANGE, _BRIGHTNESS, _CLASSES = 0.005, 0.01, 0.02
 """Shares of mu^2: for the pixels' range, their mean and spread, and classes nobody listed."""
+
+IMAGES_GIVEN_AS_PUBLIC = (
+    "Where the noise went was judged on images that were given as public: the guarantee does not "
+    "cover those images."
+)
 
 _INTERRUPTED = (
     "Training was interrupted: nothing of it is released, and what it was to cost stays spent in "
@@ -125,6 +132,9 @@ def _carry_out(
         weights = train(table, grant, query, course, rows, placer, progress)
     weights.setflags(write=False)
     assert settings.image_shape is not None
+    receipt = write_receipt(grant, budget)
+    if images is not None and settings.placement in JUDGED:
+        receipt = replace(receipt, notes=(*receipt.notes, IMAGES_GIVEN_AS_PUBLIC))
     return NetworkModel(
         table.schema,
         description,
@@ -132,7 +142,7 @@ def _carry_out(
         standard,
         settings.image_shape,
         settings.placement,
-        write_receipt(grant, budget),
+        receipt,
     )
 
 

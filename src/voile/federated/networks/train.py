@@ -31,6 +31,9 @@ Floats = NDArray[np.float64]
 
 STEPS_LOOK = "steps"
 
+JUDGED = ("selective", "shuffled")
+"""Placements that judge importance on images."""
+
 _PLACED_ANEW = 10
 """Steps after which importances are found anew."""
 
@@ -65,7 +68,7 @@ class Placer:
         if self._placement == "sparse" and number == 0:
             # By the initial weights, for good: what is not sent stays as it began.
             self._placed = sparse(query.weights, self._share)
-        elif self._placement in ("selective", "shuffled") and number % _PLACED_ANEW == 0:
+        elif self._placement in JUDGED and number % _PLACED_ANEW == 0:
             description = query.description
             if self._images is None:
                 self._images = made_up_images(description, self._chance)

@@ -1,7 +1,8 @@
 """Edits of a trained model: a person changes scores, says why, and can take everything back.
 
 Editing reads no rows: it is post-processing, costs nothing, and leaves the receipt as it is. Every
-change is an `Edit` that is stored with the model and can be applied again to another one.
+change is an `Edit` that is stored with the model and can be applied again to another one. What is
+taken back stays in the model's history, with who took it back and when.
 
 What an edit does to the standard errors, which measure privacy noise alone: a score that a person
 gave has none; interpolated, smoothed and scaled scores are linear in the old ones and get the error
@@ -14,16 +15,18 @@ from __future__ import annotations
 
 import datetime as dt
 import getpass
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal, Self
 
 import numpy as np
 
 from voile.errors import ModelError, SettingError, VoileError
-from voile.models.ebm.history import Edit
+from voile.models.ebm.history import REDO, REVERT, UNDO, Edit
 from voile.models.ebm.model import AdditiveModel
 from voile.models.ebm.operations import apply_edit, to_settings
-from voile.schema.columns import Level, is_text
+from voile.schema.columns import Level
+from voile.strict import is_text
 
 Range = tuple[float, float]
 
@@ -60,8 +63,8 @@ class Editor:
     def __init__(self, model: AdditiveModel, who: str | None = None) -> None:
         self._who = _text(_user() if who is None else who, "who")
         self._model = model
-        self._past: list[AdditiveModel] = []
-        self._future: list[AdditiveModel] = []
+        self._past: list[_Step] = []
+        self._future: list[_Step] = []
 
     @property
     def model(self) -> AdditiveModel:
@@ -70,8 +73,8 @@ class Editor:
 
     @property
     def history(self) -> tuple[Edit, ...]:
-        """All changes since training, those stored with the given model included."""
-        return self._model.edits
+        """Everything done since training, what was taken back included; also by those before."""
+        return self._model.history
 
     # -- changes --------------------------------------------------------------------------------
 
@@ -185,44 +188,67 @@ class Editor:
 
     # -- and back -------------------------------------------------------------------------------
 
-    def undo(self) -> Self:
-        """Take the last change back, also one that was stored with the given model."""
+    def undo(self, *, why: str = "") -> Self:
+        """Take the last change back, also one that was stored with the given model.
+
+        The change stays in the history, and so does who took it back, and when.
+        """
         if not self._past:
-            self._past.append(_before_last_edit(self._model))
-        self._future.append(self._model)
-        self._model = self._past.pop()
+            self._past.append(_Step(_before_last_edit(self._model), self._model.edits[-1]))
+        step = self._past.pop()
+        self._future.append(_Step(self._model, step.change))
+        self._go_to(step.model, UNDO, why, step.change)
         return self
 
-    def redo(self) -> Self:
+    def redo(self, *, why: str = "") -> Self:
         """Make the change again that `undo` took back last."""
         if not self._future:
             raise ModelError("There is nothing to redo: no change was taken back since the last.")
-        self._past.append(self._model)
-        self._model = self._future.pop()
+        step = self._future.pop()
+        self._past.append(_Step(self._model, step.change))
+        self._go_to(step.model, REDO, why, step.change)
         return self
 
-    def revert(self) -> Self:
-        """Go back to the model as it was trained, with an empty history; `undo` takes this back."""
+    def revert(self, *, why: str = "") -> Self:
+        """Go back to the model as it was trained; `undo` takes this back.
+
+        No edit is in force then; all of them stay in the history.
+        """
         if self._model.original is not None:
-            self._move_to(self._model.original)
+            before = self._model
+            self._go_to(before.original, REVERT, why)
+            self._past.append(_Step(before, self._model.history[-1]))
+            self._future.clear()
         return self
 
-    def _move_to(self, model: AdditiveModel) -> None:
-        self._past.append(self._model)
-        self._future.clear()
-        self._model = model
+    def _go_to(
+        self, model: AdditiveModel | None, move: str, why: str, change: Edit | None = None
+    ) -> None:
+        """Take another state of the model, whose history goes on from the present one."""
+        assert model is not None
+        about = {} if change is None else {"what": change.what, "when": change.when}
+        made = self._edit(move, "" if change is None else change.term, why, about)
+        self._model = replace(model, history=(*self._model.history, made))
 
     def _apply(self, what: str, term: str, why: str, **settings: object) -> Self:
-        edit = Edit(
-            what=what,
-            term=term,
-            settings=to_settings(self._model, settings),
-            why=_text(why, "why"),
-            who=self._who,
-            when=dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
-        )
-        self._move_to(apply_edit(self._model, edit))
+        edit = self._edit(what, term, why, to_settings(self._model, settings))
+        changed = apply_edit(self._model, edit)
+        self._past.append(_Step(self._model, edit))
+        self._future.clear()
+        self._model = changed
         return self
+
+    def _edit(self, what: str, term: str, why: str, settings: Mapping[str, Any]) -> Edit:
+        now = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
+        return Edit(what, term, settings, _text(why, "why"), self._who, now)
+
+
+@dataclass(frozen=True)
+class _Step:
+    """A state of the model to go to, and the change that lies between."""
+
+    model: AdditiveModel
+    change: Edit
 
 
 def replay(model: AdditiveModel, edits: Iterable[Edit]) -> AdditiveModel:

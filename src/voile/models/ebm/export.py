@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from voile.errors import MissingExtra, ModelError
+from voile.models.ebm.history import tell_edits
 from voile.models.ebm.model import AdditiveModel, Term
 from voile.models.json_files import replace_file
 from voile.schema import Category, Number
@@ -269,11 +270,11 @@ def _guide(model: AdditiveModel) -> list[_GuideLine]:
         name = "Intercept" if output is None else f"Intercept of {output}"
         lines.append(_GuideLine((name, float(value), f"standard error {error:.3g}")))
     lines += [_GuideLine(), *_worked_example(model, outputs), _GuideLine()]
-    if model.edits:
+    if model.history:
         lines.append(_GuideLine(("Changes made by people after training",), "title"))
         lines += [
-            _GuideLine((edit.when, edit.who, f"{edit.what} {edit.term}", edit.why))
-            for edit in model.edits
+            _GuideLine((edit.when, edit.who, f"{edit.term}: {words}", edit.why))
+            for edit, words in tell_edits(model.history, model.edits)
         ]
         lines.append(_GuideLine())
     lines.append(_GuideLine(("Receipt: the privacy guarantee",), "title"))

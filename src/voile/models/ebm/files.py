@@ -16,6 +16,7 @@ The format::
 
 Bins are in the order of `Term`. Floats come back to the bit. JSON has no infinity, so an error that
 is infinite (nothing is known) is ``null``. ``original`` is there only if people edited the model,
+``history`` only if they took edits back (it has the form of ``edits``, which are those in force),
 and ``settings`` only if those of the training are known (`voile.models.training_settings`).
 Whatever the reader does not know, it refuses: a model decides about people, so a damaged file must
 not be guessed at.
@@ -32,23 +33,23 @@ from typing import Any
 import numpy as np
 
 from voile.errors import ModelError
-from voile.models.ebm.history import Edit
+from voile.models.ebm.history import MOVES, Edit, read_edits
 from voile.models.ebm.model import AdditiveModel, Link, Term
 from voile.models.fields import (
+    LARGEST,
+    MODEL,
     Floats,
     is_same,
     read_errors,
     read_fields,
     read_list,
-    read_number,
     read_table,
-    read_text,
-    show,
 )
 from voile.models.json_files import write_json
 from voile.models.saved_parts import read_head, read_receipt, read_schema
 from voile.models.training_settings import Settings, add_settings
 from voile.schema import Category, Number, Schema
+from voile.strict import show
 from voile.version import __version__
 
 FORMAT = 1
@@ -58,7 +59,6 @@ _LINKS: Mapping[str, Link] = {"identity": "identity", "logit": "logit", "softmax
 _CHANGEABLE = ("intercept", "intercept_errors", "terms")
 _FIXED = ("format", "kind", "voile", "link", "classes", "schema", "receipt", "edits")
 _TABLES = ("scores", "standard_errors", "counts", "count_errors")
-_EDIT_TEXTS = ("what", "term", "why", "who", "when")
 
 
 # -- writing ------------------------------------------------------------------------------------
@@ -82,8 +82,10 @@ def to_dict(model: AdditiveModel) -> dict[str, Any]:
         **_facts_to_dict(model),
         "schema": model.schema.to_dict(),
         "receipt": model.receipt.to_dict(),
-        "edits": [_edit_to_dict(edit) for edit in model.edits],
+        "edits": [edit.to_dict() for edit in model.edits],
     }
+    if model.history != model.edits:
+        data["history"] = [edit.to_dict() for edit in model.history]
     if model.original is not None:
         data["original"] = _facts_to_dict(model.original)
     from_dict(data)  # better no file than one that cannot be read
@@ -106,7 +108,7 @@ def _check_original(model: AdditiveModel) -> None:
     original = model.original
     if original is None:
         return
-    if original.original is not None or original.edits:
+    if original.original is not None or original.edits or original.history:
         raise ModelError("The original of a model is edited itself: give the trained model.")
     if (
         original.link != model.link
@@ -153,11 +155,6 @@ def _errors_to_list(errors: Floats) -> list[float | None]:
     return [None if error == math.inf else error for error in errors.tolist()]
 
 
-def _edit_to_dict(edit: Edit) -> dict[str, Any]:
-    texts = {name: getattr(edit, name) for name in _EDIT_TEXTS}
-    return {**texts, "settings": dict(edit.settings)}
-
-
 # -- reading ------------------------------------------------------------------------------------
 
 
@@ -171,13 +168,16 @@ def from_dict(data: object) -> AdditiveModel:
         shapes do not fit the bins, numbers that are not finite, and whatever else contradicts
         the schema.
     """
-    content = read_head(data, KIND, FORMAT, (*_FIXED, *_CHANGEABLE), optional=("original",))
+    content = read_head(
+        data, KIND, FORMAT, (*_FIXED, *_CHANGEABLE), optional=("original", "history")
+    )
     schema, receipt = read_schema(content["schema"]), read_receipt(content["receipt"])
     link, outputs = _read_link(content, schema)
-    edits = tuple(
-        _read_edit(edit, schema, f"edit {number}")
-        for number, edit in enumerate(read_list(content["edits"], "'edits'"), 1)
-    )
+    edits = _read_edits(content["edits"], schema, "'edits'")
+    history = edits
+    if "history" in content:
+        history = _read_edits(content["history"], schema, "'history'", MOVES)
+        _check_history(history, edits)
     if bool(edits) != ("original" in content):
         raise ModelError(
             "A model has 'edits' if and only if it has its 'original'. One of them is missing: use "
@@ -185,19 +185,21 @@ def from_dict(data: object) -> AdditiveModel:
         )
 
     def read_facts(facts: Mapping[str, Any], where: str) -> AdditiveModel:
-        intercept = read_table(facts["intercept"], (outputs,), f"'intercept' of {where}")
+        most, shape = _largest_score(schema), (outputs,)
         return AdditiveModel(
             terms=_read_terms(facts["terms"], schema, outputs, where),
-            intercept=intercept,
+            intercept=read_table(
+                facts["intercept"], shape, f"'intercept' of {where}", least=-most, most=most
+            ),
             intercept_errors=read_errors(
-                facts["intercept_errors"], (outputs,), f"'intercept_errors' of {where}"
+                facts["intercept_errors"], shape, f"'intercept_errors' of {where}", most=most
             ),
             link=link,
             schema=schema,
             receipt=receipt,
         )
 
-    model = read_facts(content, "the model")
+    model = replace(read_facts(content, "the model"), history=history)
     if not edits:
         return model
     facts = read_fields(content["original"], _CHANGEABLE, "'original'")
@@ -226,6 +228,14 @@ def _read_link(content: Mapping[str, Any], schema: Schema) -> tuple[Link, int]:
     return _LINKS[name], len(classes) if name == "softmax" else 1
 
 
+def _largest_score(schema: Schema) -> float:
+    """Of a regression, scores are in the target's unit."""
+    target = schema.target
+    if not isinstance(target, Number) or target.lower is None or target.upper is None:
+        return LARGEST
+    return LARGEST * max(1.0, abs(target.lower), abs(target.upper))
+
+
 def _read_terms(data: object, schema: Schema, outputs: int, where: str) -> tuple[Term, ...]:
     places = read_list(data, f"'terms' of {where}")
     names = [place.get("name") if isinstance(place, Mapping) else None for place in places]
@@ -250,7 +260,8 @@ def _read_term(data: object, schema: Schema, name: str, outputs: int, where: str
     stored = read_list(content[borders], f"'{borders}' of {where}")
     cuts = np.empty(0)
     if isinstance(column, Number):
-        edges = read_table(stored, (len(stored),), f"'edges' of {where}")
+        limits = {"least": -math.inf, "most": math.inf}
+        edges = read_table(stored, (len(stored),), f"'edges' of {where}", **limits)
         if len(edges) < 2 or edges[0] != column.lower or edges[-1] != column.upper:
             raise ModelError(f"The 'edges' of {where} must begin and end at {column!r}.")
         if not (np.diff(edges) > 0).all():
@@ -261,32 +272,36 @@ def _read_term(data: object, schema: Schema, name: str, outputs: int, where: str
         if not is_same(stored, column.levels or ()):
             raise ModelError(f"The 'levels' of {where} are not those of the schema.")
         bins = len(stored) + 2
+    shape, most = (bins, outputs), _largest_score(schema)
     return Term(
         name=name,
         column=column,
         cuts=cuts,
-        scores=read_table(content["scores"], (bins, outputs), f"'scores' of {where}"),
+        scores=read_table(content["scores"], shape, f"'scores' of {where}", least=-most, most=most),
         standard_errors=read_errors(
-            content["standard_errors"], (bins, outputs), f"'standard_errors' of {where}"
+            content["standard_errors"], shape, f"'standard_errors' of {where}", most=most
         ),
         counts=read_table(content["counts"], (bins,), f"'counts' of {where}", least=0.0),
         count_errors=read_errors(content["count_errors"], (bins,), f"'count_errors' of {where}"),
     )
 
 
-def _read_edit(data: object, schema: Schema, where: str) -> Edit:
-    content = read_fields(data, (*_EDIT_TEXTS, "settings"), where)
-    texts = {name: read_text(content[name], f"'{name}' of {where}") for name in _EDIT_TEXTS}
-    if texts["term"] not in schema:
-        raise ModelError(f"In {where}, the model has no term {texts['term']!r}.")
-    settings = content["settings"]
-    if not isinstance(settings, Mapping):
-        raise ModelError(f"The 'settings' of {where} must be a mapping.")
-    for name, value in settings.items():
-        read_text(name, f"a setting of {where}")
-        for part in value if isinstance(value, list) else [value]:
-            if isinstance(part, str):
-                read_text(part, f"'{name}' of {where}")
-            elif part is not None and not isinstance(part, bool):
-                read_number(part, f"'{name}' of {where}")
-    return Edit(settings=dict(settings), **texts)
+def _read_edits(
+    data: object, schema: Schema, where: str, moves: tuple[str, ...] = ()
+) -> tuple[Edit, ...]:
+    """Edits of terms that the model has, and what took some of them back."""
+    edits = read_edits(data, MODEL, where)
+    for edit in edits:
+        everywhere = edit.what in moves and edit.term == ""
+        if not everywhere and edit.term not in schema:
+            raise ModelError(f"In {where}, the model has no term {show(edit.term)}.")
+        if edit.what in MOVES and edit.what not in moves:
+            raise ModelError(f"In {where} stands {edit.what!r}, which is no edit of a term.")
+    return edits
+
+
+def _check_history(history: tuple[Edit, ...], edits: tuple[Edit, ...]) -> None:
+    """Refuse a history in which an edit that is in force does not stand."""
+    rest = iter(history)
+    if not all(any(one == edit for one in rest) for edit in edits):
+        raise ModelError("The model's 'history' lacks an edit of it: use an undamaged copy.")

@@ -121,9 +121,12 @@ class AdditiveModel:
     receipt : Receipt
         The privacy guarantee; edits do not change it.
     edits : tuple of Edit
-        What people changed afterwards, in order.
+        What people changed afterwards and is in force, in order.
     original : AdditiveModel or None
         The model as it was trained, if it was edited since.
+    history : tuple of Edit
+        Everything that people did to it, in order: also edits that are in force no more, and what
+        took them back. The same as `edits` if nothing ever was.
     """
 
     terms: tuple[Term, ...]
@@ -134,6 +137,11 @@ class AdditiveModel:
     receipt: Receipt
     edits: tuple[Edit, ...] = ()
     original: AdditiveModel | None = None
+    history: tuple[Edit, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.history:
+            object.__setattr__(self, "history", self.edits)
 
     @property
     def outputs(self) -> int:

@@ -74,8 +74,15 @@ def apply_edit(model: AdditiveModel, edit: Edit) -> AdditiveModel:
     return replace(
         model.with_term(changed),
         edits=(*model.edits, edit),
-        original=model if model.original is None else model.original,
+        history=(*model.history, edit),
+        original=_as_trained(model),
     )
+
+
+def _as_trained(model: AdditiveModel) -> AdditiveModel:
+    if model.original is not None:
+        return model.original
+    return replace(model, history=()) if model.history else model
 
 
 def to_settings(model: AdditiveModel, given: Mapping[str, object]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from voile.models.evaluation.of_numbers import evaluate_numbers
 from voile.models.evaluation.record import Evaluation
 from voile.privacy.budget import Budget
 from voile.privacy.ledger import Ledger
+from voile.privacy.origins import own_ledger
 from voile.privacy.vault import protect
 from voile.schema import Number, Schema
 
@@ -55,7 +56,7 @@ def evaluate(
     schema: Schema = model.schema
     groups = _check_groups(groups, schema)
     table = protect(X, y, schema=schema)
-    book = Ledger(budget) if ledger is None else ledger
+    book = own_ledger(budget) if ledger is None else ledger
     if isinstance(schema.target, Number):
         return evaluate_numbers(table, model, kind, budget, book, groups, confidence)
     return evaluate_classes(table, model, kind, budget, book, groups, confidence)

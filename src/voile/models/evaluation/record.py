@@ -10,11 +10,20 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from voile.errors import ModelError
+from voile.errors import ModelError, ReceiptError
 from voile.privacy.receipt import Receipt
 from voile.rendering import draw_inline, write_page
+from voile.strict import Strict, show
 
 FORMAT = 1
+
+_STRICT = Strict(ModelError, "an evaluation")
+_TARGETS = ("classification", "regression")
+_FIGURES = ("value", "low", "high", "noise")
+_FIELDS = (
+    *("voile_evaluation", "model", "target", "rows", "confidence", "measures", "classes"),
+    *("confusion", "reliability", "groups", "receipt", "notes", "entry", "edits"),
+)
 
 
 @dataclass(frozen=True)
@@ -70,7 +79,7 @@ def told_figures(measure: Measure) -> tuple[str, str, str]:
         value, low, high = map(plain_number, figures)
         return value, low, high
     # The last digit is at most a quarter of the interval; -0 is 0.
-    places = -math.floor(math.log10(width / 4))
+    places = -math.floor(math.log10(width / 4 or width))
     value, low, high = (f"{round(one, places) + 0.0:,.{max(places, 0)}f}" for one in figures)
     return value, low, high
 
@@ -162,53 +171,50 @@ class Evaluation:
     @classmethod
     def from_dict(cls, data: Any) -> Self:
         """Read back what `to_dict` gave; refuse anything else (ModelError)."""
-        try:
-            if data["voile_evaluation"] != FORMAT:
-                raise ModelError(
-                    f"The evaluation has format {data['voile_evaluation']!r}, this version of "
-                    f"voile reads format {FORMAT}: use the version that wrote it."
-                )
-            return cls(
-                model=str(data["model"]),
-                target=str(data["target"]),
-                rows=float(data["rows"]),
-                confidence=float(data["confidence"]),
-                measures=tuple(map(_measure, data["measures"])),
-                classes=tuple(map(str, data["classes"])),
-                confusion=tuple(tuple(map(float, row)) for row in data["confusion"]),
-                reliability=tuple(
-                    Reliability(
-                        _number(one["predicted"]), _measure(one["happened"]), float(one["rows"])
-                    )
-                    for one in data["reliability"]
-                ),
-                groups=tuple(
-                    GroupScores(
-                        str(one["column"]),
-                        str(one["level"]),
-                        float(one["rows"]),
-                        tuple(map(_measure, one["measures"])),
-                    )
-                    for one in data["groups"]
-                ),
-                receipt=Receipt.from_dict(data["receipt"]),
-                notes=tuple(map(str, data["notes"])),
-                entry=str(data["entry"]),
-                edits=str(data["edits"]),
+        read = _STRICT
+        if isinstance(data, Mapping) and data.get("voile_evaluation", FORMAT) != FORMAT:
+            raise ModelError(
+                f"The evaluation has format {show(data['voile_evaluation'])}, this version of "
+                f"voile reads format {FORMAT}: use the version that wrote it."
             )
-        except (KeyError, TypeError, ValueError) as error:
-            if isinstance(error, ModelError):
-                raise
-            raise ModelError(f"The evaluation cannot be read: {error!r}.") from error
+        data = read.fields(read.plain(data), _FIELDS, "the evaluation")
+        read.whole(data["voile_evaluation"], "'voile_evaluation'")
+        classes = read.texts(data["classes"], "'classes'")
+        lines = read.listed(data["confusion"], "'confusion'")
+        if lines:
+            read.listed(lines, "'confusion'", len(classes))
+        try:
+            receipt = Receipt.from_dict(data["receipt"])
+        except ReceiptError as error:
+            raise ModelError(f"The evaluation's receipt cannot be read. {error}") from error
+        return cls(
+            model=read.text(data["model"], "'model'"),
+            target=read.choice(data["target"], _TARGETS, "'target'"),
+            rows=read.number(data["rows"], "'rows'"),
+            confidence=read.number(data["confidence"], "'confidence'", 0.0, 1.0),
+            measures=_read_measures(data["measures"]),
+            classes=classes,
+            confusion=tuple(
+                tuple(
+                    read.number(one, "'confusion'")
+                    for one in read.listed(line, "a line of 'confusion'", len(classes))
+                )
+                for line in lines
+            ),
+            reliability=tuple(
+                map(_read_stretch, read.listed(data["reliability"], "'reliability'"))
+            ),
+            groups=tuple(map(_read_group, read.listed(data["groups"], "'groups'"))),
+            receipt=receipt,
+            notes=read.texts(data["notes"], "'notes'"),
+            entry=read.text(data["entry"], "'entry'"),
+            edits=read.text(data["edits"], "'edits'"),
+        )
 
     @classmethod
     def from_json(cls, text: str) -> Self:
         """Read back what `to_json` gave."""
-        try:
-            data = json.loads(text)
-        except (ValueError, RecursionError) as error:
-            raise ModelError(f"The evaluation is not JSON: {error}.") from error
-        return cls.from_dict(data)
+        return cls.from_dict(_STRICT.parse(text))
 
     def __str__(self) -> str:
         lines = [
@@ -246,13 +252,36 @@ def digest_of_edits(model: Any) -> str:
     return hashlib.sha256(json.dumps(made, default=str, sort_keys=True).encode()).hexdigest()
 
 
-def _measure(data: Mapping[str, Any]) -> Measure:
-    value, low, high, noise = (_number(data[key]) for key in ("value", "low", "high", "noise"))
-    return Measure(str(data["name"]), value, low, high, noise, str(data["unit"]))
+def _read_measures(data: object) -> tuple[Measure, ...]:
+    return tuple(map(_read_measure, _STRICT.listed(data, "'measures'")))
 
 
-def _number(value: Any) -> float:
-    return math.nan if value is None else float(value)
+def _read_measure(data: object) -> Measure:
+    fields = _STRICT.fields(data, ("name", *_FIGURES, "unit"), "a measure")
+    return Measure(
+        name=_STRICT.text(fields["name"], "the name of a measure"),
+        unit=_STRICT.text(fields["unit"], "the unit of a measure"),
+        **{one: _STRICT.number(fields[one], f"'{one}'", null=math.nan) for one in _FIGURES},
+    )
+
+
+def _read_stretch(data: object) -> Reliability:
+    fields = _STRICT.fields(data, ("predicted", "happened", "rows"), "a part of 'reliability'")
+    return Reliability(
+        _STRICT.number(fields["predicted"], "'predicted'", null=math.nan),
+        _read_measure(fields["happened"]),
+        _STRICT.number(fields["rows"], "'rows'"),
+    )
+
+
+def _read_group(data: object) -> GroupScores:
+    fields = _STRICT.fields(data, ("column", "level", "rows", "measures"), "a group")
+    return GroupScores(
+        _STRICT.text(fields["column"], "the column of a group"),
+        _STRICT.text(fields["level"], "the level of a group"),
+        _STRICT.number(fields["rows"], "the rows of a group"),
+        _read_measures(fields["measures"]),
+    )
 
 
 def _plain(value: Any) -> Any:

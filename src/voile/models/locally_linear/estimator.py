@@ -204,8 +204,11 @@ class LocallyLinearClassifier(ClassifierMixin, PrivateEstimator):  # type: ignor
             settings = replace(settings, random_state=seed)
         return fit_model(table, budget, ledger, settings, what)
 
-    def learn_from(self, teacher: Any, X: object = None) -> Self:
+    def learn_from(self, teacher: Any, X: object = None, *, rows_are_public: bool = False) -> Self:
         """Learn from a richer private model, at no cost: private rows are not looked at.
+
+        Names, bounds and levels are those of the estimator's schema, or of the teacher's; nothing
+        of that kind is read off ``X``.
 
         Parameters
         ----------
@@ -213,15 +216,19 @@ class LocallyLinearClassifier(ClassifierMixin, PrivateEstimator):  # type: ignor
             Any classifier with ``predict_proba`` and a receipt (``receipt_``, a `Receipt`): what
             it answers follows from what its training released.
         X : table of shape (rows, columns), or array of pictures, optional
-            Public rows, which anybody may see; None makes rows up from the schema (tables only).
+            Public rows; None makes rows up from the schema (tables only).
+        rows_are_public : bool
+            Your word that anybody may see ``X``, needed with it: means of these rows stand in the
+            model, and neither noise nor a receipt covers them.
 
         Returns
         -------
         self
-            Its receipt is the teacher's.
+            Its receipt is the teacher's; a note says if rows were given as public.
         """
         X = self._flat(X)
-        self.model_ = learn(teacher, X, self.schema, self._settings())
+        settings = self._settings()
+        self.model_ = learn(teacher, X, self.schema, settings, rows_are_public=rows_are_public)
         self._describe(X)
         return self
 

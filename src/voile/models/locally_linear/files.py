@@ -21,9 +21,17 @@ import math
 from pathlib import Path
 from typing import Any
 
-from voile.errors import ModelError
+from voile.errors import ModelError, SettingError
 from voile.models.features import Features
-from voile.models.fields import is_same, read_fields, read_list, read_number, read_table, read_text
+from voile.models.fields import (
+    LARGEST,
+    is_same,
+    read_fields,
+    read_list,
+    read_number,
+    read_table,
+    read_text,
+)
 from voile.models.json_files import write_json
 from voile.models.locally_linear.inputs import Inputs
 from voile.models.locally_linear.model import LocallyLinearModel
@@ -111,9 +119,7 @@ def from_dict(data: Any) -> LocallyLinearModel:
     for name in ("root", "normalise"):
         if not isinstance(fields[name], bool):
             raise ModelError(f"In a model, '{name}' must be true or false.")
-    beta = read_number(fields["beta"], "'beta'")
-    if beta < 0:
-        raise ModelError("In a model, 'beta' must be >= 0.")
+    beta = read_number(fields["beta"], "'beta'", 0.0, LARGEST)
     radius = read_table(fields["radius"], (size,), "radius", least=1e-12)
     inputs = Inputs(
         schema,
@@ -165,8 +171,11 @@ def _read_basis(data: object, picture: Shape | None) -> SmoothBasis | None:
     if data is None:
         return None
     fields = read_fields(data, ("cut", "width", "window"), "'basis'")
-    cut, width = fields["cut"], read_number(fields["width"], "the basis' width")
+    cut, width = fields["cut"], read_number(fields["width"], "the basis' width", 1e-9, 1e9)
     whole = type(cut) is int and cut > 0 and isinstance(fields["window"], bool)
-    if picture is None or not whole or cut > max(picture[:2]) or width <= 0:
+    if picture is None or not whole or cut > max(picture[:2]):
         raise ModelError("In a model, 'basis' does not fit the pictures: use an undamaged copy.")
-    return SmoothBasis(picture, cut, width, fields["window"])
+    try:
+        return SmoothBasis(picture, cut, width, fields["window"])
+    except SettingError as error:
+        raise ModelError(f"In a model, 'basis' cannot be made. {error}") from error

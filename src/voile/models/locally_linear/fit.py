@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -144,9 +145,13 @@ def with_range(schema: Schema, top: float, *, signed: bool = False) -> Schema:
     """The schema with all pixels of unknown range between 0 (or -top) and top."""
     if all(column.known for column in schema.values()):
         return schema
-    pixel = Number(-top if signed else 0.0, top)
+
+    def pixel(column: Number) -> Number:
+        most = float(math.ceil(top)) if column.whole else top
+        return replace(column, lower=-most if signed else 0.0, upper=most)
+
     columns = {
-        name: pixel if isinstance(column, Number) and not column.known else column
+        name: pixel(column) if isinstance(column, Number) and not column.known else column
         for name, column in schema.items()
     }
     return Schema(columns, target=schema.target, rows=schema.rows, unit=schema.unit)

@@ -14,13 +14,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, eye_array, kron
 
-from voile.errors import DataError
+from voile.errors import DataError, SettingError
 from voile.privacy.wire import sendable
 
 Floats = NDArray[np.float64]
 
 Shape = tuple[int, int, int]
 """Height, width and channels; pixels are listed row by row, channels last."""
+
+_MOST_NUMBERS = 2**29
+"""Of a basis: 4 GiB. What a file or a message declares is checked before it is made."""
 
 
 @sendable
@@ -44,6 +47,18 @@ class SmoothBasis:
     cut: int
     width: float
     window: bool = False
+
+    def __post_init__(self) -> None:
+        whole = (*self.shape, self.cut)
+        if len(self.shape) != 3 or not all(type(one) is int and one >= 1 for one in whole):
+            raise SettingError("A smooth basis needs a height, a width, channels and a cut, >= 1.")
+        height, width, channels = self.shape
+        numbers = min(self.cut, height) * min(self.cut, width) * height * width * channels**2
+        if numbers > _MOST_NUMBERS:
+            raise SettingError(
+                f"A smooth basis of {height} x {width} pixels up to frequency {self.cut} would "
+                f"have {numbers} numbers: give smaller pictures or a smaller cut."
+            )
 
     def matrix(self) -> Floats:
         """Coordinates of a picture as ``matrix @ pixels``, shape (size, pixels)."""

@@ -7,6 +7,7 @@ the teacher's guarantee, and costs nothing more. Named by Harder et al. (2020) a
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -24,12 +25,17 @@ from voile.privacy.budget import Budget
 from voile.privacy.public_rows import encode_public
 from voile.privacy.receipt import Receipt
 from voile.privacy.vault import PrivateTable
-from voile.schema import Category, Number, Schema
-from voile.schema.columns import Column, Level
+from voile.schema import Category, Schema
+from voile.schema.columns import Level
 
 Floats = NDArray[np.float64]
 
 MADE_UP_ROWS = 20_000
+
+ROWS_GIVEN_AS_PUBLIC = (
+    "The model learned from a teacher's answers about rows that were given as public: the "
+    "guarantee does not cover those rows."
+)
 _LOT = 512
 
 
@@ -71,29 +77,32 @@ def make_up(schema: Schema, rows: int, random_state: int | None) -> dict[str, An
     return made
 
 
-def describe_public(X: object, schema: Schema | None) -> Schema:
-    """A complete schema of public rows: what is not said is read off them, which costs nothing."""
-    described = Schema.from_frame(X) if schema is None else schema.with_target(None)
-    if described.known:
-        return described
-    # Encoded without bounds or levels, values come as they are.
-    values = encode_public(X, described)
-    columns: dict[str, Column] = {}
-    for name, column in described.items():
-        if isinstance(column, Number) and not column.known:
-            seen = np.asarray(values[name], dtype=np.float64)
-            seen = seen[np.isfinite(seen)]
-            low, high = (float(seen.min()), float(seen.max())) if len(seen) else (0.0, 1.0)
-            columns[name] = Number(low, high if high > low else low + 1.0)
-        elif isinstance(column, Category) and not column.known:
-            levels = {one for one in np.asarray(values[name], dtype=object) if one is not None}
-            columns[name] = Category(sorted(levels, key=lambda one: (isinstance(one, str), one)))
-        else:
-            columns[name] = column
-    return Schema(columns)
+def schema_of(teacher: object, own: Schema | None) -> Schema:
+    """Names, kinds, bounds and levels: the student's, or the teacher's; nothing is read off rows.
+
+    Raises
+    ------
+    SettingError
+        If it is not complete.
+    """
+    found = own or getattr(getattr(teacher, "model_", None), "schema", None)
+    if isinstance(found, Schema) and found.with_target(None).known:
+        return found.with_target(None).with_unit(None)
+    raise SettingError(
+        "Learning from a teacher needs a complete schema, because nothing is read off the rows: "
+        "give bounds of all numbers and levels of all categories, such as Schema({'x0': "
+        "Number(0, 255), ...}), or a teacher of this library, which has one."
+    )
 
 
-def learn(teacher: Any, X: object, schema: Schema | None, settings: Settings) -> LocallyLinearModel:
+def learn(
+    teacher: Any,
+    X: object,
+    schema: Schema | None,
+    settings: Settings,
+    *,
+    rows_are_public: bool = False,
+) -> LocallyLinearModel:
     """Train maps to give the teacher's probabilities.
 
     Parameters
@@ -103,8 +112,10 @@ def learn(teacher: Any, X: object, schema: Schema | None, settings: Settings) ->
     X : table of shape (rows, columns), or None
         Public rows; None makes some up from the schema.
     schema : Schema, optional
-        Bounds and levels; without one, those of the public rows.
+        Bounds and levels; without one, those of the teacher.
     settings : Settings
+    rows_are_public : bool
+        Whether anybody may see ``X``: what is made of it is in the model, and nothing covers it.
     """
     receipt = receipt_of(teacher)
     for name in ("projection", "clip", "sampling_rate", "copies"):
@@ -118,18 +129,25 @@ def learn(teacher: Any, X: object, schema: Schema | None, settings: Settings) ->
             "A teacher is asked about public rows, which anybody may see: give public or made-up "
             "rows, not a protected table."
         )
+    if X is not None and rows_are_public is not True:
+        raise SettingError(
+            "The rows X leave traces in the model, which the teacher's receipt does not cover: if "
+            "anybody may see them, say so with rows_are_public=True; if not, leave them out, and "
+            "rows are made up from the schema."
+        )
+    public = schema_of(teacher, schema)
     if X is None:
-        own = getattr(getattr(teacher, "model_", None), "schema", None)
-        schema = schema or (own if isinstance(own, Schema) else None)
-        if schema is None or not schema.with_target(None).known or settings.image_shape:
+        if settings.image_shape:
             raise SettingError(
-                "Rows can be made up for tables whose schema is complete: give one, or give "
-                "public rows X."
+                "Rows can be made up for tables, not for pictures: give public pictures X, and "
+                "rows_are_public=True."
             )
-        X = make_up(schema, MADE_UP_ROWS, settings.random_state)
+        X = make_up(public, MADE_UP_ROWS, settings.random_state)
+    else:
+        notes = dict.fromkeys((*receipt.notes, ROWS_GIVEN_AS_PUBLIC))
+        receipt = replace(receipt, notes=tuple(notes))
     answers = _ask(teacher, X)
-    described = describe_public(X, schema).with_target(Category(classes_of(teacher, answers)))
-    described = described.with_unit(None)
+    described = public.with_target(Category(classes_of(teacher, answers)))
     check(described, settings, len(Features(described)))
     course = choose(settings, Budget(np.inf, 0.0), sampled=True)
     columns = encode_public(X, described)

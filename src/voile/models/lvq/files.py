@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from voile.errors import ModelError
 from voile.models.features import Features
-from voile.models.fields import is_same, read_list, read_table, show
+from voile.models.fields import LARGEST, MODEL, is_same, read_list, read_table
 from voile.models.json_files import write_json
 from voile.models.lvq.model import Kind, Mechanism, PrototypeModel
 from voile.models.saved_parts import read_head, read_receipt, read_schema
@@ -80,12 +80,8 @@ def from_dict(data: Any) -> PrototypeModel:
         If it is not, or no longer, such a model.
     """
     fields = read_head(data, KIND, FORMAT, _FIELDS)
-    rule, mechanism = fields["rule"], fields["mechanism"]
-    if rule not in get_args(Kind) or mechanism not in get_args(Mechanism):
-        raise ModelError(
-            f"In a model, the rule {show(rule)} or mechanism {show(mechanism)} is not known: use "
-            "the version of Voile that wrote it."
-        )
+    rule: Any = MODEL.choice(fields["rule"], get_args(Kind), "'rule'")
+    mechanism: Any = MODEL.choice(fields["mechanism"], get_args(Mechanism), "'mechanism'")
     schema, receipt = read_schema(fields["schema"]), read_receipt(fields["receipt"])
     target = schema.target
     if not isinstance(target, Category) or len(target.levels or ()) < 2:
@@ -105,7 +101,7 @@ def from_dict(data: Any) -> PrototypeModel:
     shapes = {"prototypes": p, "prototype_errors": p, "means": m, "omega": directions}
     least = {"prototype_errors": 0.0}
     tables = {
-        name: read_table(fields[name], (rows, d), name, least=least.get(name, -math.inf))
+        name: read_table(fields[name], (rows, d), name, least=least.get(name, -LARGEST))
         for name, rows in shapes.items()
     }
     return PrototypeModel(

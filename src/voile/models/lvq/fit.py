@@ -23,7 +23,7 @@ from voile.privacy.budget import Budget, Relation
 from voile.privacy.calibrate import calibrate, gaussian_share
 from voile.privacy.discovery import complete, discovery_shape
 from voile.privacy.events import Event, Gaussian, Plan, Step, Unprotected
-from voile.privacy.grant import Grant, charge, reserve
+from voile.privacy.grant import Grant, admit, charge, reserve
 from voile.privacy.ledger import Ledger
 from voile.privacy.mechanisms import gaussian_sum
 from voile.privacy.receipt import Receipt, write_receipt
@@ -94,7 +94,7 @@ def _adaptive(
     first = first_steps(schema, budget.delta)
     shape = Plan((*first, gaussian_share(_REST, left_after_first(schema))))
     bound = calibrate(budget, shape, ledger.relation)
-    with ledger.admit(bound, what) as admission:
+    with admit(table, ledger, bound, what) as admission:
         opening = charge(table, admission, Plan(bound.steps[:-1]))
         table = complete(table, opening)
         start = look_around(table, opening, _strength(table, bound, ledger.relation))

@@ -43,9 +43,8 @@ from voile.privacy.clients.questions import (
 from voile.privacy.clients.terms import CLIENT, LEAST_SHARE, OF_CLIENTS, Trust
 from voile.privacy.clients.updates import ClientWork
 from voile.privacy.events import Event, Gaussian, PoissonGaussian, Threshold, Unprotected
-from voile.privacy.grant import Grant, Ticket, reserve
+from voile.privacy.grant import Grant, Ticket, reserve, unit_of
 from voile.privacy.ledger import Ledger
-from voile.privacy.ledger.affordable import check_affordable
 from voile.privacy.mechanisms.sums import gaussian_measure
 from voile.privacy.queries import Query
 from voile.privacy.receipt import Receipt, write_receipt
@@ -216,7 +215,7 @@ class Desk:
                 if (OF_CLIENTS in found[0].what) is not (question.unit == CLIENT):
                     raise PlanError("The plan of a job cannot change once it is paid.")
                 grant = Grant(question.plan, found[0], self.ledger, table, question.unit)
-                grant.table_notes = job.terms.notes_for(table.schema.unit)
+                grant.table_notes += job.terms.notes_for(table.schema.unit)
                 grant.note_noise(self._memory.noise_of(job.name, question.number))
                 job.grants[question.number] = grant
                 job.answered.update(self._memory.answered(job.name, question.number))
@@ -232,10 +231,11 @@ class Desk:
         whom = f", {OF_CLIENTS}" if question.unit == CLIENT else ""
         what = f"{question.what} ({job.name[:12]}{whom})"
         if not question.final:
-            check_affordable(self.ledger, question.plan, what)
+            whom = question.unit or unit_of(table.schema)
+            self.ledger.check_affordable(question.plan, what, unit=whom)
             return Paid("")
         grant = reserve(table, self.ledger, question.plan, what, unit=question.unit)
-        grant.table_notes = job.terms.notes_for(table.schema.unit)
+        grant.table_notes += job.terms.notes_for(table.schema.unit)
         job.grants[question.number] = grant
         self._memory.paid(job.name, question.number, grant.entry.id)
         return Paid(grant.entry.id)

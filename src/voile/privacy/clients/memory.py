@@ -13,6 +13,45 @@ from numpy.typing import NDArray
 
 from voile.errors import LedgerUnavailable
 from voile.privacy.noise import NoiseSource, current_source
+from voile.strict import Strict
+
+_STRICT = Strict(LedgerUnavailable, "the memory of a client")
+
+
+def _read_jobs(data: object) -> dict[str, dict[str, Any]]:
+    """Plans by job and number, as `DeskMemory` writes them; refuses anything else."""
+    jobs = _STRICT.fields(data, ("jobs",), "the whole")["jobs"]
+    for job, plans in _named(jobs, "'jobs'"):
+        for number, plan in _named(plans, f"job {job!r}"):
+            _check_plan(plan, f"plan {number!r} of job {job!r}")
+    return dict(jobs)
+
+
+def _named(data: object, where: str) -> list[tuple[str, Any]]:
+    if not isinstance(data, dict):
+        _STRICT.refuse(where, "a mapping", data)
+    return list(data.items())
+
+
+def _check_plan(data: object, where: str) -> None:
+    plan = _STRICT.fields(data, ("entry", "looks", "noise"), where, ("last",))
+    _STRICT.text(plan["entry"], f"'entry' of {where}")
+    _STRICT.choice(plan["noise"], list(map(str, NoiseSource)), f"'noise' of {where}")
+    for label, look in _named(plan["looks"], f"'looks' of {where}"):
+        _STRICT.whole(look, f"look {label!r} of {where}")
+    if "last" not in plan:
+        return
+    last = _STRICT.fields(plan["last"], ("label", "index", "values"), f"'last' of {where}")
+    _STRICT.text(last["label"], f"the label of 'last' of {where}")
+    _STRICT.whole(last["index"], f"the index of 'last' of {where}")
+    try:
+        whole = len(base64.b64decode(last["values"], validate=True)) % 8 == 0
+    except (TypeError, ValueError):
+        whole = False
+    if not whole:
+        _STRICT.refuse(
+            f"the values of 'last' of {where}", "whole numbers in base64", last["values"]
+        )
 
 
 class DeskMemory:
@@ -28,11 +67,11 @@ class DeskMemory:
         self._jobs: dict[str, dict[str, Any]] = {}
         if self._path is not None and self._path.exists():
             try:
-                self._jobs = dict(json.loads(self._path.read_text(encoding="utf-8"))["jobs"])
-            except (OSError, ValueError, KeyError, TypeError) as error:
+                self._jobs = _read_jobs(_STRICT.parse(_STRICT.load_text(self._path)))
+            except LedgerUnavailable as error:
                 raise LedgerUnavailable(
-                    f"The memory of this client, {self._path}, cannot be read ({error}): restore "
-                    "it, or remove it and let running jobs be paid again."
+                    f"The memory of this client, {self._path}, cannot be read. {error} Restore it, "
+                    "or remove it and let running jobs be paid again."
                 ) from error
 
     def entry_of(self, job: str, number: int) -> str | None:

@@ -22,6 +22,7 @@ from voile.privacy.clients.terms import Terms, Trust
 from voile.privacy.events import Gaussian, Plan, PoissonGaussian
 from voile.privacy.grant import Ticket
 from voile.privacy.ledger import Entry, Ledger
+from voile.privacy.origins import Use
 from voile.privacy.query_kernels import check_bound
 from voile.privacy.sources.block import Block, Column
 from voile.privacy.sources.source import RowSource
@@ -277,7 +278,10 @@ def _check_gaussian(plan: Plan) -> None:
         )
 
 
-def open_clients(session: Session, schema: Schema, relation: Relation) -> PrivateTable:
+def open_clients(
+    session: Session, schema: Schema, relation: Relation, uses: tuple[Use, ...] = ()
+) -> PrivateTable:
     """Have clients join a job; its table: rows at the clients, asked through `session`."""
     session.open(schema, relation)
-    return PrivateTable(ClientsSource(session, schema), object(), session.largest_weight)
+    source = ClientsSource(session, schema)
+    return PrivateTable(source, object(), session.largest_weight, uses=uses)

@@ -8,8 +8,9 @@ Sensitivity 1: a row is in one cell. Proof: docs/proofs/discovery.md.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,7 @@ from scipy.special import ndtri
 
 from voile.privacy.grant import Ticket
 from voile.privacy.mechanisms.sums import gaussian_sum
-from voile.privacy.queries import ColumnCells
+from voile.privacy.queries import TARGET, ColumnCells
 from voile.privacy.sources.block import Block
 from voile.privacy.vault import PrivateTable
 from voile.privacy.wire import sendable
@@ -25,6 +26,9 @@ from voile.schema import Number
 
 _SMALLEST, _LARGEST = -64, 128
 """Powers of two told apart; anything smaller counts as zero, anything larger as the largest."""
+
+_LARGEST_WHOLE = 2.0**50
+"""Largest bound of whole numbers that is found."""
 
 _POWERS = _LARGEST - _SMALLEST
 _FALSE_ALARM = 1e-3
@@ -68,16 +72,23 @@ def find_bounds(table: PrivateTable, column: str, ticket: Ticket) -> Number:
     Returns
     -------
     Number
-        Bounds that are zero or powers of two; [0, 1] if nothing stands clear of the noise.
+        Bounds that are zero or powers of two; [0, 1] if nothing stands clear of the noise. What
+        else the schema says of the column is kept.
     """
+    known = table.schema.target if column == TARGET else table.schema[column]
+    assert isinstance(known, Number)
     release = gaussian_sum(table, LogCells(column), ticket)
     counts = release.values[:-1]
     clear = release.standard_error * float(ndtri(1 - _FALSE_ALARM / len(counts)))
     filled = np.flatnonzero(counts > max(clear, 0.5))
     if len(filled) == 0:
-        return Number(0.0, 1.0)
+        return replace(known, lower=0.0, upper=1.0)
     lower, upper = _edge(int(filled[0]), lower=True), _edge(int(filled[-1]), lower=False)
-    return Number(lower, upper) if lower < upper else Number(lower, lower + 1.0)
+    if known.whole:
+        most = _LARGEST_WHOLE
+        lower = float(math.floor(min(max(lower, -most), most)))
+        upper = float(math.ceil(min(max(upper, -most), most)))
+    return replace(known, lower=lower, upper=upper if lower < upper else lower + 1.0)
 
 
 def _edge(cell: int, *, lower: bool) -> float:

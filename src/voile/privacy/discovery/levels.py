@@ -20,7 +20,6 @@ from voile.privacy.events import Threshold, Unprotected
 from voile.privacy.grant import Ticket
 from voile.privacy.tape.listening import keyed
 from voile.privacy.vault import PrivateTable, open_rows
-from voile.schema import Category
 from voile.schema.columns import Level
 
 
@@ -32,11 +31,6 @@ class FoundLevels:
     counts: tuple[float, ...]
     standard_error: float
     threshold: float
-
-    @property
-    def category(self) -> Category:
-        """The column description they make."""
-        return Category(self.levels)
 
 
 def find_levels(table: PrivateTable, column: str, ticket: Ticket) -> FoundLevels:

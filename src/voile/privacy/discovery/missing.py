@@ -9,7 +9,7 @@ from voile.privacy.events import Step
 from voile.privacy.grant import Grant
 from voile.privacy.sources.source import TARGET
 from voile.privacy.vault import PrivateTable
-from voile.schema import Category, Number, Schema
+from voile.schema import Category, Level, Number, Schema
 
 THRESHOLD_SHARE = 0.02
 """Share of a job's delta for all its thresholds together; they need little, being logarithmic."""
@@ -59,14 +59,16 @@ def complete(table: PrivateTable, grant: Grant) -> PrivateTable:
         found = find_bounds(table, name, grant.take(_BOUNDS))
         schema = _with(schema, name, found)
     for name in categories:
-        found_levels = find_levels(table, name, grant.take(_LEVELS)).category
-        schema = _with(schema, name, _sorted(found_levels) if name == TARGET else found_levels)
+        known = schema.target if name == TARGET else schema[name]
+        levels = find_levels(table, name, grant.take(_LEVELS)).levels
+        levels = _sorted(levels) if name == TARGET else levels
+        schema = _with(schema, name, Category(levels, missing=known is None or known.missing))
     return table.with_schema(schema) if numbers or categories else table
 
 
-def _sorted(category: Category) -> Category:
+def _sorted(levels: tuple[Level, ...]) -> tuple[Level, ...]:
     """Classes in the order that scikit-learn expects; levels of one type next to each other."""
-    return Category(sorted(category.levels or (), key=lambda one: (isinstance(one, str), one)))
+    return tuple(sorted(levels, key=lambda one: (isinstance(one, str), one)))
 
 
 def _with(schema: Schema, name: str, column: Number | Category) -> Schema:

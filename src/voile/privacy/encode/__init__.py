@@ -6,11 +6,14 @@ cause an error, a warning or a message; what cannot be read counts as missing or
 ========================  =======================================================================
 column                    encoded rows, shape (rows,)
 ========================  =======================================================================
-Number(lower, upper)      float64, clamped to the bounds; missing or unreadable: NaN
+Number(lower, upper)      float64, clamped to the bounds; missing or unreadable: NaN, or the middle
+                          with missing=False; rounded with whole=True
 Number()                  float64; infinities become the largest float; missing: NaN
-Category(L levels)        int32 codes 0 to L - 1; "other" (not listed): L; missing: L + 1
+Category(L levels)        int32 codes 0 to L - 1; "other" (not listed): L; missing: L + 1, or L with
+                          missing=False
 Category()                objects: str, int or float; None for missing and for what cannot be a
                           level (infinities, bytes, lists, integers beyond 64 bits, ...)
+Identity()                objects: text that tells nothing of an id's type (identity.py); or None
 ========================  =======================================================================
 
 Text in a numeric column is read as ``float()`` reads it. Dates and times are seconds since
@@ -20,6 +23,7 @@ midnight; in a categorical column, dates and times are ISO 8601 text in UTC, suc
 """
 
 from voile.privacy.encode.column import encode_values
+from voile.privacy.encode.identity import Identity, loosely
 from voile.privacy.encode.rows import (
     EncodedRows,
     PickedRows,
@@ -31,10 +35,12 @@ from voile.privacy.encode.rows import (
 
 __all__ = [
     "EncodedRows",
+    "Identity",
     "PickedRows",
     "encode_frame",
     "encode_rows",
     "encode_target",
     "encode_values",
+    "loosely",
     "pick_rows",
 ]

@@ -9,29 +9,28 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from voile.privacy.encode.identity import Described, Identity, encode_each
 from voile.privacy.encode.value import (
     UNFIT,
     PrivateColumn,
-    Unfit,
     clamp,
-    encode_list,
     in_seconds,
     instant_text,
     seconds_of,
 )
-from voile.schema import Column, Number
+from voile.schema import Number
 from voile.schema.frames import Values
 
 
-def encode_values(private_values: Values, column: Column) -> PrivateColumn:
+def encode_values(private_values: Values, column: Described) -> PrivateColumn:
     """Encode one column, or a slice of it, by the fastest way that its type allows.
 
     Parameters
     ----------
     private_values : narwhals series, array of shape (rows,) or list
         As in `PickedRows`.
-    column : Number or Category
-        What is public about it.
+    column : Number, Category or Identity
+        What is public about it; Identity for ids.
 
     Returns
     -------
@@ -41,21 +40,21 @@ def encode_values(private_values: Values, column: Column) -> PrivateColumn:
         return _encode_series(private_values, column)
     if isinstance(private_values, np.ndarray):
         return _encode_array(private_values, column)
-    return encode_list(private_values, column)
+    return encode_each(private_values, column)
 
 
-def _encode_series(private_values: nw.Series[Any], column: Column) -> PrivateColumn:
+def _encode_series(private_values: nw.Series[Any], column: Described) -> PrivateColumn:
     """Encode a series of any data frame, through Arrow if its type has a counterpart there."""
     private_native = private_values.to_native()
     if _is_numpy_beneath(private_native):
         return _encode_numeric(private_native.to_numpy(), column)
     private_arrow = _arrow_of(private_values)
     if private_arrow is None:
-        return encode_list(_list_of(private_values), column)
+        return encode_each(_list_of(private_values), column)
     if not hasattr(private_arrow, "chunks"):
         return _encode_arrow(private_arrow, column)
     private_chunks = [_encode_arrow(chunk, column) for chunk in private_arrow.chunks]
-    return np.concatenate([*private_chunks, encode_list([], column)], dtype=_dtype_of(column))
+    return np.concatenate([*private_chunks, encode_each([], column)], dtype=_dtype_of(column))
 
 
 def _is_numpy_beneath(private_native: Any) -> bool:
@@ -97,7 +96,7 @@ def _item(private_values: nw.Series[Any], row: int) -> Any:
         return UNFIT
 
 
-def _encode_array(private_values: NDArray[Any], column: Column) -> PrivateColumn:
+def _encode_array(private_values: NDArray[Any], column: Described) -> PrivateColumn:
     """Encode a numpy array of shape (rows,) and of any type."""
     if isinstance(private_values, np.ma.MaskedArray):
         private_mask = np.ma.getmaskarray(private_values)
@@ -112,23 +111,25 @@ def _encode_array(private_values: NDArray[Any], column: Column) -> PrivateColumn
         case "U":
             return _encode_text_array(private_values, column)
         case "O" | "T":
-            return encode_list(private_values.tolist(), column)
+            return encode_each(private_values.tolist(), column)
+        case "S" | "V" if isinstance(column, Identity):
+            return encode_each(list(private_values), column)
         case _:
             return _unfit_rows(len(private_values), column)
 
 
-def _encode_text_array(private_values: NDArray[Any], column: Column) -> PrivateColumn:
+def _encode_text_array(private_values: NDArray[Any], column: Described) -> PrivateColumn:
     """Encode numpy text, through Arrow unless it holds something that is not Unicode."""
     import pyarrow as pa
 
     try:
         private_arrow = pa.array(private_values)
     except Exception:  # SystemError for what is no character at all
-        return encode_list(
+        return encode_each(
             [_text_at(private_values, row) for row in range(len(private_values))], column
         )
     if isinstance(private_arrow, pa.ChunkedArray):
-        return encode_list(private_values.tolist(), column)
+        return encode_each(private_values.tolist(), column)
     return _encode_arrow(private_arrow, column)
 
 
@@ -140,7 +141,7 @@ def _text_at(private_values: NDArray[Any], row: int) -> Any:
         return UNFIT
 
 
-def _encode_arrow(private_values: Any, column: Column) -> PrivateColumn:
+def _encode_arrow(private_values: Any, column: Described) -> PrivateColumn:
     """Encode an Arrow array of any type."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -151,7 +152,7 @@ def _encode_arrow(private_values: Any, column: Column) -> PrivateColumn:
     if pa.types.is_run_end_encoded(kind):
         return _encode_arrow(pc.run_end_decode(private_values), column)
     if pa.types.is_null(kind):
-        return encode_list([None] * len(private_values), column)
+        return encode_each([None] * len(private_values), column)
     if pa.types.is_dictionary(kind):
         private_distinct = _encode_arrow(private_values.dictionary, column)
         private_positions = private_values.indices.cast(pa.int64())
@@ -159,10 +160,10 @@ def _encode_arrow(private_values: Any, column: Column) -> PrivateColumn:
     if pa.types.is_string(kind) or pa.types.is_large_string(kind) or _is_string_view(kind):
         # As bytes, because text in a file may be invalid, and decoding it must not fail.
         private_coded = private_values.cast(pa.large_binary()).dictionary_encode()
-        private_texts = [_text_of(value) for value in private_coded.dictionary.to_pylist()]
-        return _spread(encode_list(private_texts, column), private_coded.indices, column)
-    if pa.types.is_decimal(kind):
-        return encode_list(private_values.to_pylist(), column)
+        private_texts = [_text_of(value, column) for value in private_coded.dictionary.to_pylist()]
+        return _spread(encode_each(private_texts, column), private_coded.indices, column)
+    if pa.types.is_decimal(kind) or (isinstance(column, Identity) and _is_binary(kind)):
+        return encode_each(private_values.to_pylist(), column)
     private_mask = private_values.is_null().to_numpy(zero_copy_only=False)
     if pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind):
         private_encoded = _encode_numeric(_numpy_of(private_values), column)
@@ -183,45 +184,55 @@ def _is_string_view(kind: Any) -> bool:
     return str(kind) == "string_view"
 
 
+def _is_binary(kind: Any) -> bool:
+    """Whether an Arrow type is bytes of any sort."""
+    return str(kind).startswith(("binary", "large_binary", "fixed_size_binary"))
+
+
 def _numpy_of(private_values: Any) -> NDArray[Any]:
     """Return an Arrow array of numbers or truth values as numpy, with 0 where it is missing."""
     import pyarrow as pa
 
     if pa.types.is_float16(private_values.type):
-        private_values = private_values.cast(pa.float32())
+        return _numpy_of(private_values.cast(pa.float32())).astype(np.float16)
     filler = pa.scalar(0).cast(private_values.type)
     filled: NDArray[Any] = private_values.fill_null(filler).to_numpy(zero_copy_only=False)
     return filled
 
 
-def _text_of(private_bytes: bytes) -> str | Unfit:
-    """Decode UTF-8; what is not valid is unfit."""
+def _text_of(private_bytes: bytes, column: Described) -> object:
+    """Decode UTF-8; what is not valid is unfit, or an id of bytes."""
     try:
         return private_bytes.decode()
     except UnicodeDecodeError:
-        return UNFIT
+        return private_bytes if isinstance(column, Identity) else UNFIT
 
 
-def _spread(private_distinct: PrivateColumn, positions: Any, column: Column) -> PrivateColumn:
+def _spread(private_distinct: PrivateColumn, positions: Any, column: Described) -> PrivateColumn:
     """Give every row the encoded value at its position; a null position is a missing value."""
-    private_table = np.concatenate([private_distinct, encode_list([None], column)])
+    private_table = np.concatenate([private_distinct, encode_each([None], column)])
     private_positions = positions.fill_null(len(private_distinct)).to_numpy(zero_copy_only=False)
     private_rows: PrivateColumn = private_table[private_positions]
     return private_rows
 
 
-def _encode_numeric(private_values: NDArray[Any], column: Column) -> PrivateColumn:
+def _encode_numeric(private_values: NDArray[Any], column: Described) -> PrivateColumn:
     """Encode numbers or truth values of shape (rows,); NaN is missing."""
     if isinstance(column, Number):
         return clamp(_as(np.float64, private_values), column)
     if private_values.dtype.kind == "b":
-        return encode_list([False, True], column)[private_values.astype(np.intp)]
+        return encode_each([False, True], column)[private_values.astype(np.intp)]
     wide = {"i": np.int64, "u": np.uint64}.get(private_values.dtype.kind, np.float64)
-    return _encode_distinct(_as(wide, private_values), column, lambda value: value)
+    own = private_values.dtype.type
+    # An id must know that it was a narrow float, whose last digits may be lost.
+    narrow = isinstance(column, Identity) and issubclass(own, (np.float16, np.float32))
+    return _encode_distinct(
+        _as(wide, private_values), column, own if narrow else lambda value: value
+    )
 
 
 def _encode_seconds(
-    private_seconds: NDArray[np.float64], column: Column, *, instants: bool
+    private_seconds: NDArray[np.float64], column: Described, *, instants: bool
 ) -> PrivateColumn:
     """Encode seconds of shape (rows,): since the epoch if they are instants, else a duration."""
     if isinstance(column, Number):
@@ -230,14 +241,14 @@ def _encode_seconds(
 
 
 def _encode_distinct(
-    private_values: NDArray[Any], column: Column, convert: Callable[[Any], object]
+    private_values: NDArray[Any], column: Described, convert: Callable[[Any], object]
 ) -> PrivateColumn:
     """Encode each distinct number once, and spread the result over the rows."""
     import pyarrow as pa
 
     private_coded = pa.array(np.ascontiguousarray(private_values)).dictionary_encode()
     private_distinct = [convert(value) for value in private_coded.dictionary.to_pylist()]
-    return _spread(encode_list(private_distinct, column), private_coded.indices, column)
+    return _spread(encode_each(private_distinct, column), private_coded.indices, column)
 
 
 def _as(wide: type, private_values: NDArray[Any]) -> NDArray[Any]:
@@ -246,21 +257,22 @@ def _as(wide: type, private_values: NDArray[Any]) -> NDArray[Any]:
         return private_values.astype(wide, copy=False)
 
 
-def _dtype_of(column: Column) -> np.dtype[Any]:
+def _dtype_of(column: Described) -> np.dtype[Any]:
     """Tell the type of an encoded column."""
     if isinstance(column, Number):
         return np.dtype(np.float64)
-    return np.dtype(object if column.levels is None else np.int32)
+    coded = not isinstance(column, Identity) and column.levels is not None
+    return np.dtype(np.int32 if coded else object)
 
 
 def _with_missing(
-    private_encoded: PrivateColumn, private_mask: NDArray[Any], column: Column
+    private_encoded: PrivateColumn, private_mask: NDArray[Any], column: Described
 ) -> PrivateColumn:
     """Mark rows as missing."""
-    private_encoded[private_mask] = encode_list([None], column)[0]
+    private_encoded[private_mask] = encode_each([None], column)[0]
     return private_encoded
 
 
-def _unfit_rows(row_count: int, column: Column) -> PrivateColumn:
+def _unfit_rows(row_count: int, column: Described) -> PrivateColumn:
     """Encode rows of a type that is neither number nor text nor time."""
-    return np.repeat(encode_list([UNFIT], column), row_count)
+    return np.repeat(encode_each([UNFIT], column), row_count)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.schema import Category, Column, Number
-from voile.schema.columns import LARGEST_WHOLE_LEVEL, is_text
+from voile.strict import LARGEST_WHOLE, is_text
 
 PrivateColumn: TypeAlias = NDArray[Any]
 """Encoded private rows of one column, shape (rows,)."""
@@ -63,13 +63,14 @@ def encode_list(private_values: Sequence[object], column: Column) -> PrivateColu
 def _codes_of(private_values: Sequence[object], column: Category) -> NDArray[np.int32]:
     """Look values up among the levels."""
     levels = column.levels or ()
-    other, missing = len(levels), len(levels) + 1
+    other = len(levels)
+    missing = other + 1 if column.missing else other
     code_of: dict[Any, int] = {level: code for code, level in enumerate(levels)}
     private_codes = np.empty(len(private_values), np.int32)
     for row, value in enumerate(private_values):
         kind = type(value)
         if kind is not str and kind is not int:
-            plain = _plain_value(value)
+            plain = plain_value(value)
             if plain is None:
                 private_codes[row] = missing
                 continue
@@ -83,11 +84,11 @@ def _codes_of(private_values: Sequence[object], column: Category) -> NDArray[np.
 
 def _level_of(value: object) -> str | int | float | None:
     """Return a value that a Category accepts as a level, or None."""
-    plain = _plain_value(value)
+    plain = plain_value(value)
     return None if isinstance(plain, Unfit) else plain
 
 
-def _plain_value(value: Any) -> _PlainValue:
+def plain_value(value: Any) -> _PlainValue:
     """Reduce any value to text, a number, None (missing) or unfit.
 
     Values that are equal become the same (1, 1.0, True and Decimal(1) all become 1): otherwise the
@@ -104,14 +105,14 @@ def _plain_value(value: Any) -> _PlainValue:
         if issubclass(kind, (bool, np.bool_)):
             return int(value)
         if issubclass(kind, str):
-            return _plain_value(str.__str__(value))
+            return plain_value(str.__str__(value))
         if issubclass(kind, (np.datetime64, np.timedelta64)):
             return _plain_time(value)
         if issubclass(kind, (int, np.integer)):
             whole = int.__int__(value) if issubclass(kind, int) else np.generic.__int__(value)
-            return whole if abs(whole) <= LARGEST_WHOLE_LEVEL else UNFIT
+            return whole if abs(whole) <= LARGEST_WHOLE else UNFIT
         if issubclass(kind, (float, np.floating, Decimal)):
-            return _plain_number(_float_of(value))
+            return _plain_number(float_of(value))
         if issubclass(kind, (dt.date, dt.time, dt.timedelta)):
             value = _stripped(value, kind)
             if value != value:  # pandas' NaT is a datetime
@@ -143,7 +144,7 @@ def _plain_number(number: float) -> _PlainValue:
         return None
     if math.isinf(number):
         return UNFIT
-    return int(number) if number.is_integer() and abs(number) <= LARGEST_WHOLE_LEVEL else number
+    return int(number) if number.is_integer() and abs(number) <= LARGEST_WHOLE else number
 
 
 def _plain_time(value: np.datetime64 | np.timedelta64) -> _PlainValue:
@@ -175,7 +176,7 @@ def _number_of(value: Any) -> float:
         if issubclass(kind, (np.datetime64, np.timedelta64)):
             return float(seconds_of(np.array([value]))[0])
         if issubclass(kind, (int, np.bool_, np.integer, float, np.floating, Decimal)):
-            return _float_of(value)
+            return float_of(value)
         if issubclass(kind, (dt.date, dt.time, dt.timedelta)):
             return _clock_seconds(_stripped(value, kind))
     except (Exception, SystemExit):  # a time zone may be anybody's code
@@ -183,7 +184,7 @@ def _number_of(value: Any) -> float:
     return math.nan
 
 
-def _float_of(
+def float_of(
     value: int | np.bool_ | np.integer[Any] | float | np.floating[Any] | Decimal,
 ) -> float:
     """Convert a number, asking the number types themselves rather than a subclass of them."""
@@ -245,7 +246,16 @@ def in_seconds(private_units: NDArray[np.int64], unit: str) -> NDArray[np.float6
 
 
 def clamp(private_numbers: NDArray[np.float64], column: Number) -> NDArray[np.float64]:
-    """Clamp to the bounds, or to finite numbers without them; NaN stays."""
+    """Move numbers to the bounds, or to finite ones without them, and round whole ones.
+
+    NaN stays, unless the schema says that nothing can be missing: then it is the middle.
+    """
     if column.lower is None or column.upper is None:
-        return np.clip(private_numbers, -_LARGEST, _LARGEST)
-    return np.clip(private_numbers, column.lower, column.upper)
+        private_numbers = np.clip(private_numbers, -_LARGEST, _LARGEST)
+        return np.floor(private_numbers + 0.5) if column.whole else private_numbers
+    private_numbers = np.clip(private_numbers, column.lower, column.upper)
+    if not column.missing:
+        middle = column.lower / 2 + column.upper / 2
+        private_numbers = np.where(np.isnan(private_numbers), middle, private_numbers)
+    # Halves upwards, as the bins of a model have them: a cut belongs to the bin above it.
+    return np.floor(private_numbers + 0.5) if column.whole else private_numbers

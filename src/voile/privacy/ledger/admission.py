@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import threading
+from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, NoReturn, Self
 
 from voile.errors import BudgetExceeded, LedgerError, PlanError
 from voile.privacy.events import Plan
 from voile.privacy.filter import Amount, compose_adaptively
-from voile.privacy.ledger.entry import Entry, EntryKind, new_entry
+from voile.privacy.ledger.entry import Entry, EntryKind
 
 if TYPE_CHECKING:
     from voile.privacy.ledger.ledger import Ledger
@@ -42,19 +43,18 @@ class Admission:
             )
         if self.entry.alone and not compose_adaptively(plan.events):
             raise PlanError("This job has the whole budget for Gaussian looks: charge no others.")
-        price = self.ledger.filter.price_apart(plan.events)
+        price = self._price(plan)
         with self._lock:
             if not self._open:
                 raise PlanError("This admission is closed; ask the ledger for a new one.")
             used = self._used + price
-            if not used.within(self.entry.price):
-                raise BudgetExceeded(
-                    "The charge is larger than what was set aside for this job: admit a larger "
-                    "upper bound. Nothing was charged."
-                )
-            entry = self.ledger._book.append(
-                lambda last: self._line(last, EntryKind.CHARGE, plan, price, what)
-            )
+            with self.ledger._recorded(plan, what or self.entry.what):
+                if not used.within(self._most()):
+                    raise BudgetExceeded(
+                        "The charge is larger than what was set aside for this job: admit a larger "
+                        "upper bound. Nothing was charged."
+                    )
+                entry = self._append(plan, price, used, what)
             self._used = used
             return entry
 
@@ -70,24 +70,55 @@ class Admission:
                 return
             self._open = False
             left = self.entry.price - self._used
-            if left.loss > 0 or left.chance > 0:
+            # Who had the whole budget alone gives nothing back: nothing may follow.
+            if not self.entry.alone and (left.loss > 0 or left.chance > 0):
                 self.ledger._book.append(
                     lambda last: self._line(last, EntryKind.RELEASE, Plan(()), left, None)
                 )
+
+    def _append(self, plan: Plan, price: Amount, used: Amount, what: str | None) -> Entry:
+        made: list[Entry] = []
+
+        def decide(last: Entry | None) -> Entry:
+            made.append(self._line(last, EntryKind.CHARGE, plan, price, what))
+            return made[-1]
+
+        try:
+            return self.ledger._append(decide)
+        except LedgerError:
+            # A commit that failed may have been one: what may stand in the ledger is used.
+            if made and self.ledger._may_hold(made[-1]):
+                self._used = used
+            raise
+
+    def _price(self, plan: Plan) -> Amount:
+        """What looks cost out of this admission; by their own arithmetic if it stands alone."""
+        prices = self.ledger.filter
+        if self.entry.alone:
+            return prices.part_alone(plan.events, self.entry.plan.events)
+        return prices.price_apart(plan.events)
+
+    def _most(self) -> Amount:
+        """What may be charged in all; parts of a whole are rounded, so they get room for that."""
+        price = self.entry.price
+        if self.entry.alone:
+            return Amount(price.loss * (1 + 1e-12), price.chance * (1 + 1e-12))
+        return price
 
     def _line(
         self, last: Entry | None, kind: EntryKind, plan: Plan, price: Amount, what: str | None
     ) -> Entry:
         if last is None:
             raise LedgerError("The ledger has lost the admission this job was given.")
-        return new_entry(
+        return self.ledger._line(
             last,
-            what=what or self.entry.what,
-            kind=kind,
-            plan=plan,
-            price=price,
-            total=last.total - price if kind is EntryKind.RELEASE else last.total,
+            what or self.entry.what,
+            kind,
+            plan,
+            price,
+            last.total - price if kind is EntryKind.RELEASE else last.total,
             alone=last.alone,
+            unit=self.entry.unit,
             parent=self.entry.id,
         )
 
@@ -100,7 +131,10 @@ class Admission:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self.close()
+        # What cannot be given back stays paid, which is safe; the job's result, or its own error,
+        # must not be lost for it.
+        with suppress(LedgerError):
+            self.close()
 
     def __reduce__(self) -> NoReturn:
         raise LedgerError("An admission belongs to the process that asked for it.")

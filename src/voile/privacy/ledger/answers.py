@@ -244,7 +244,7 @@ class SqlAnswers:
             )
         try:
             used = float(row.set_aside)
-        except ValueError:
+        except (TypeError, ValueError):
             raise _damaged() from None
         if used < 0:
             raise _damaged()  # it would enlarge the allowance
@@ -282,7 +282,7 @@ def _hold_tables(connection: sa.Connection) -> None:
 def _read(text: str) -> Any:
     try:
         return json.loads(text)
-    except ValueError:
+    except (TypeError, ValueError, RecursionError):
         raise _damaged() from None
 
 

@@ -1,29 +1,27 @@
-"""One line of a ledger, and what is true of the whole ledger."""
+"""One line of a ledger: a payment, or an attempt that was refused."""
 
 from __future__ import annotations
 
-import getpass
 import json
-import os
-import platform
 import uuid
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from voile.errors import LedgerMismatch
-from voile.privacy.budget import Budget, Relation
 from voile.privacy.events import Plan
-from voile.privacy.filter import Amount, Filter, FilterKind
+from voile.privacy.filter import Amount
+from voile.privacy.ledger.digest import Stored, digest_of
+from voile.privacy.ledger.person import KnownBy, Person, person_of
 
-FORMAT = 1
-"""Version of what is stored; a ledger of a newer one is not opened."""
+if TYPE_CHECKING:
+    from voile.privacy.ledger.facts import Facts
+    from voile.privacy.ledger.head import Head
+    from voile.privacy.signing import SigningKey
 
-
-UNNAMED = "default"
-"""Name of a data set that was given none."""
+ROW = "row"
+"""Who is protected where a schema names no unit."""
 
 
 class EntryKind(StrEnum):
@@ -61,9 +59,18 @@ class Entry:
     total : Amount
         Running total after this line.
     alone : bool
-        The line used the whole budget by exact accounting: nothing may follow.
+        The line used the whole budget by exact accounting: nothing may follow. Its price is the
+        whole limit.
     parent : str or None
         The admission that a charge or release belongs to.
+    known_by : KnownBy
+        How ``who`` is known.
+    unit : str
+        Who is protected: the same in every line.
+    digest : str
+        SHA-256 of this line and the digest of the line before it (docs/proofs/ledger.md).
+    signature : str or None
+        Of the digest, if the ledger is signed.
     """
 
     seq: int
@@ -77,6 +84,10 @@ class Entry:
     total: Amount
     alone: bool = False
     parent: str | None = None
+    known_by: KnownBy = KnownBy.LOGIN
+    unit: str = ROW
+    digest: str = ""
+    signature: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
@@ -85,18 +96,122 @@ class Entry:
             "id": self.id,
             "at": self.at,
             "who": self.who,
+            "known_by": str(self.known_by),
             "what": self.what,
             "kind": str(self.kind),
+            "unit": self.unit,
             "plan": self.plan.to_dict(),
             "price": self.price.to_dict(),
             "total": self.total.to_dict(),
             "alone": self.alone,
             "parent": self.parent,
+            "digest": self.digest,
+            "signature": self.signature,
         }
+
+    def fields(self) -> dict[str, Stored]:
+        """What is stored of the line and covered by its digest."""
+        return {
+            "seq": self.seq,
+            "id": self.id,
+            "at": self.at,
+            "who": self.who,
+            "known_by": str(self.known_by),
+            "what": self.what,
+            "kind": str(self.kind),
+            "unit": self.unit,
+            "plan": json.dumps(self.plan.to_dict()),
+            # Text, because a float must come back with every bit from any database.
+            "price_loss": repr(float(self.price.loss)),
+            "price_chance": repr(float(self.price.chance)),
+            "total_loss": repr(float(self.total.loss)),
+            "total_chance": repr(float(self.total.chance)),
+            "alone": int(self.alone),
+            "parent": self.parent,
+        }
+
+    @classmethod
+    def from_fields(
+        cls, fields: Mapping[str, Any], digest: str, signature: str | None = None
+    ) -> Entry:
+        """Read back what `fields` gave; raises ValueError, KeyError or TypeError if it cannot."""
+        return cls(
+            seq=int(fields["seq"]),
+            id=fields["id"],
+            at=fields["at"],
+            who=fields["who"],
+            what=fields["what"],
+            kind=EntryKind(fields["kind"]),
+            plan=Plan.from_dict(json.loads(fields["plan"])),
+            price=Amount(float(fields["price_loss"]), float(fields["price_chance"])),
+            total=Amount(float(fields["total_loss"]), float(fields["total_chance"])),
+            alone=bool(fields["alone"]),
+            parent=fields["parent"],
+            known_by=KnownBy(fields["known_by"]),
+            unit=fields["unit"],
+            digest=digest,
+            signature=signature,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """An attempt that was refused: who wanted what, and why not. Nothing was spent."""
+
+    seq: int
+    at: str
+    who: str
+    known_by: KnownBy
+    what: str
+    why: str
+    plan: Plan
+    digest: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {
+            "seq": self.seq,
+            "at": self.at,
+            "who": self.who,
+            "known_by": str(self.known_by),
+            "what": self.what,
+            "why": self.why,
+            "plan": self.plan.to_dict(),
+            "digest": self.digest,
+        }
+
+    def fields(self) -> dict[str, Stored]:
+        """What is stored of the attempt and covered by its digest."""
+        return {
+            "seq": self.seq,
+            "at": self.at,
+            "who": self.who,
+            "known_by": str(self.known_by),
+            "what": self.what,
+            "why": self.why,
+            "plan": json.dumps(self.plan.to_dict()),
+        }
+
+    @classmethod
+    def from_fields(cls, fields: Mapping[str, Any], digest: str) -> Refusal:
+        """Read back what `fields` gave; raises ValueError, KeyError or TypeError if it cannot."""
+        return cls(
+            seq=int(fields["seq"]),
+            at=fields["at"],
+            who=fields["who"],
+            known_by=KnownBy(fields["known_by"]),
+            what=fields["what"],
+            why=fields["why"],
+            plan=Plan.from_dict(json.loads(fields["plan"])),
+            digest=digest,
+        )
 
 
 Decide = Callable[[Entry | None], Entry]
 """Given the last entry, the next one; raises to refuse."""
+
+Refuse = Callable[[Refusal | None], Refusal]
+"""Given the last refusal, the next one."""
 
 
 class Book(Protocol):
@@ -118,54 +233,17 @@ class Book(Protocol):
     def entries(self, after: int = 0) -> Iterable[Entry]:
         """All entries after the given number, oldest first."""
 
+    def refuse(self, decide: Refuse) -> Refusal:
+        """Record an attempt that was refused."""
 
-@dataclass(frozen=True, slots=True)
-class Facts:
-    """What is fixed when a ledger is made."""
+    def refusals(self) -> Iterable[Refusal]:
+        """All attempts that were refused, oldest first."""
 
-    dataset: str
-    budget: Budget
-    relation: Relation
-    kind: FilterKind
-    slack: float
+    def head(self) -> Head:
+        """What to keep elsewhere, so that an older or changed copy is noticed."""
 
-    @property
-    def filter(self) -> Filter:
-        """The privacy filter of this ledger."""
-        return Filter(self.budget, self.relation, self.kind, self.slack)
-
-    def to_json(self) -> str:
-        """Store as text; repr of floats keeps every bit."""
-        return json.dumps(
-            {
-                "format": FORMAT,
-                "epsilon": repr(self.budget.epsilon),
-                "delta": repr(self.budget.delta),
-                "relation": str(self.relation),
-                "filter": str(self.kind),
-                "slack": repr(float(self.slack)),
-            }
-        )
-
-    @classmethod
-    def from_json(cls, dataset: str, text: str) -> Facts:
-        """Read back; refuses formats it does not know."""
-        try:
-            data = json.loads(text)
-            if data["format"] != FORMAT:
-                raise LedgerMismatch(
-                    f"The ledger has format {data['format']!r}, this version of voile reads "
-                    f"format {FORMAT}: use the version that made it."
-                )
-            return cls(
-                dataset,
-                Budget(float(data["epsilon"]), float(data["delta"])),
-                Relation(data["relation"]),
-                FilterKind(data["filter"]),
-                float(data["slack"]),
-            )
-        except (KeyError, TypeError, ValueError) as error:
-            raise LedgerMismatch(f"The ledger's own description is damaged ({error}).") from error
+    def verify(self) -> None:
+        """Check everything stored from the beginning, and where it is stored."""
 
 
 def new_entry(
@@ -178,13 +256,18 @@ def new_entry(
     total: Amount,
     alone: bool = False,
     parent: str | None = None,
+    unit: str = ROW,
+    who: Person | None = None,
+    beginning: str = "",
+    key: SigningKey | None = None,
 ) -> Entry:
-    """The entry that follows ``last``, stamped with time and user."""
-    return Entry(
+    """The entry that follows ``last`` (or the ``beginning``), stamped with time and user."""
+    person = who or person_of(None)
+    entry = Entry(
         seq=1 if last is None else last.seq + 1,
         id=uuid.uuid4().hex,
-        at=datetime.now(UTC).isoformat(timespec="milliseconds"),
-        who=_who(),
+        at=_now(),
+        who=person.name,
         what=what,
         kind=kind,
         plan=plan,
@@ -192,12 +275,30 @@ def new_entry(
         total=total,
         alone=alone,
         parent=parent,
+        known_by=person.known_by,
+        unit=unit,
     )
+    digest = digest_of(beginning if last is None else last.digest, entry.fields())
+    signature = None if key is None else key.sign_digest(digest)
+    return replace(entry, digest=digest, signature=signature)
 
 
-def _who() -> str:
-    try:
-        user = getpass.getuser()
-    except (OSError, KeyError, ImportError):  # no such user in a container
-        user = f"uid {os.getuid()}" if hasattr(os, "getuid") else "unknown"
-    return f"{user}@{platform.node()}"
+def new_refusal(
+    last: Refusal | None, *, what: str, why: str, plan: Plan, who: Person, beginning: str
+) -> Refusal:
+    """The refusal that follows ``last``, stamped with time and user."""
+    refusal = Refusal(
+        seq=1 if last is None else last.seq + 1,
+        at=_now(),
+        who=who.name,
+        known_by=who.known_by,
+        what=what,
+        why=why,
+        plan=plan,
+    )
+    before = beginning if last is None else last.digest
+    return replace(refusal, digest=digest_of(before, refusal.fields()))
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")

@@ -2,24 +2,39 @@
 
 from __future__ import annotations
 
-import json
-import math
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from enum import StrEnum
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
-from voile.errors import BudgetExceeded, LedgerError, LedgerMismatch
+from voile.errors import BudgetExceeded, LedgerError, LedgerMismatch, SettingError
 from voile.privacy.budget import Budget, Relation
-from voile.privacy.events import Approximate, Laplace, Plan, Pure
-from voile.privacy.filter import SLACK, Amount, Filter, FilterKind, compose_adaptively
+from voile.privacy.events import Plan
+from voile.privacy.filter import SLACK, Amount, FilterKind, compose_adaptively
 from voile.privacy.ledger.admission import Admission
-from voile.privacy.ledger.entry import UNNAMED, Book, Entry, EntryKind, Facts, new_entry
+from voile.privacy.ledger.digest import beginning_of, beginning_of_refusals
+from voile.privacy.ledger.entry import (
+    ROW,
+    Decide,
+    Entry,
+    EntryKind,
+    new_entry,
+    new_refusal,
+)
+from voile.privacy.ledger.facts import UNNAMED, Facts
 from voile.privacy.ledger.memory import MemoryBook
-from voile.rendering import draw_card
+from voile.privacy.ledger.person import Person, check_text, person_of
+from voile.privacy.ledger.reading import LedgerReading
+from voile.privacy.ledger.refusing import why_other_unit, why_refused
+from voile.privacy.signing import SigningKey, find_key
 
 _ROUNDING = 1 + 1e-12
 
+_Kind = TypeVar("_Kind", bound=StrEnum)
 
-class Ledger:
+
+class Ledger(LedgerReading):
     """The budget of one data set and every use of it.
 
     One ledger belongs to one data set and is shared by everything that is ever done with it. It is
@@ -41,6 +56,14 @@ class Ledger:
         Which running total is kept (privacy/filter.py), fixed when the ledger is made.
     slack : float
         Share of delta set aside for failures beside the loss, fixed when the ledger is made.
+    unit : str, optional
+        Who is protected: ``"row"``, or the column of a `Unit` ("patient"). Guarantees for different
+        units do not add up, so one ledger has one. Without it, the first entry decides.
+    who : str or Person, optional
+        Who spends; the login name without it. Each entry says how the name is known.
+    key : SigningKey or path, optional
+        Signs every entry, for ever, of a ledger that is made with it; needed to spend from it then
+        (not to read it). The environment variable ``VOILE_KEY`` may name it.
 
     Notes
     -----
@@ -64,9 +87,17 @@ class Ledger:
         relation: Relation | str | None = None,
         filter: FilterKind | str | None = None,
         slack: float | None = None,
+        unit: str | None = None,
+        who: str | Person | None = None,
+        key: SigningKey | str | Path | None = None,
     ) -> None:
         if isinstance(where, Budget):
             where, budget = None, where
+        if dataset is not None:
+            check_text("name of the data set", dataset)
+        self._who = None if who is None else person_of(who)
+        # What lives for one job alone is signed only if asked for.
+        self._key = None if where is None and key is None else find_key(key)
 
         def made() -> Facts:
             if budget is None:
@@ -77,26 +108,36 @@ class Ledger:
             facts = Facts(
                 dataset or UNNAMED,
                 budget,
-                Relation(relation or Relation.ADD_REMOVE),
-                FilterKind(filter or FilterKind.GDP),
+                _one_of(Relation, relation or Relation.ADD_REMOVE),
+                _one_of(FilterKind, filter or FilterKind.GDP),
                 SLACK if slack is None else float(slack),
+                unit,
+                None if self._key is None else self._key.public,
             )
             _ = facts.filter.limit  # an impossible budget is refused before anything is stored
             return facts
 
-        self._book: Book
         if where is None:
             self._book = MemoryBook(made())
         else:
-            from voile.privacy.ledger.sql import SqlBook, url_of
+            from voile.privacy.ledger.engines import url_of
+            from voile.privacy.ledger.sql import SqlBook
 
             self._book = SqlBook(url_of(where), dataset, made)
         facts = self._book.facts()
         self._check("budget", budget, facts.budget)
-        self._check("relation", relation and Relation(relation), facts.relation)
-        self._check("filter", filter and FilterKind(filter), facts.kind)
+        self._check("relation", relation and _one_of(Relation, relation), facts.relation)
+        self._check("filter", filter and _one_of(FilterKind, filter), facts.kind)
         self._check("slack", slack, facts.slack)
         self._filter = facts.filter
+        if unit is not None:
+            self._check_unit(unit, self._book.last())
+        if key is not None and self._key is not None and self._key.public != facts.signer:
+            raise LedgerMismatch(
+                "The ledger was made with another key, or without one: leave the key out to read "
+                "it, or give the one it was made with."
+            )
+        self._has_paid, self._unsure = False, set[str]()
 
     def _check(self, name: str, given: object, stored: object) -> None:
         if given is not None and given != stored:
@@ -106,26 +147,14 @@ class Ledger:
             )
 
     @property
-    def budget(self) -> Budget:
-        """What may be spent in all."""
-        return self._filter.budget
+    def has_paid(self) -> bool:
+        """Whether anything was paid through this very object, or may have been.
 
-    @property
-    def relation(self) -> Relation:
-        """Neighbouring relation of every entry."""
-        return self._filter.relation
+        May have been: the store failed while an entry was written, and does not tell since.
+        """
+        return self._has_paid or bool(self._unsure)
 
-    @property
-    def dataset(self) -> str:
-        """Name of the data set."""
-        return self._book.facts().dataset
-
-    @property
-    def filter(self) -> Filter:
-        """The privacy filter: limits and prices."""
-        return self._filter
-
-    def spend(self, plan: Plan, what: str) -> Entry:
+    def spend(self, plan: Plan, what: str, *, unit: str = ROW) -> Entry:
         """Pay for a whole plan before its first look at the rows.
 
         Parameters
@@ -134,6 +163,8 @@ class Ledger:
             Every look, fixed in advance.
         what : str
             The job, for the history.
+        unit : str
+            Who is protected; the same in all entries of a ledger.
 
         Returns
         -------
@@ -144,16 +175,32 @@ class Ledger:
         ------
         BudgetExceeded
             If the plan does not fit; nothing was spent.
+        LedgerMismatch
+            If the ledger protects another unit, or was tampered with; nothing was spent.
         LedgerUnavailable
             If the line could not be stored; nothing may be released.
         """
         price = self._filter.price(plan.events)
         fits_alone = self._fits_alone(plan, price)
-        return self._book.append(
-            lambda last: self._decide(last, what, EntryKind.SPEND, plan, price, fits_alone)
-        )
+        with self._recorded(plan, what):
+            return self._append(
+                lambda last: self._decide(
+                    last, what, EntryKind.SPEND, plan, price, fits_alone, unit
+                )
+            )
 
-    def admit(self, upper_bound: Plan, what: str) -> Admission:
+    def check_affordable(self, plan: Plan, what: str, *, unit: str = ROW) -> None:
+        """Raise what `spend` would raise now; nothing is spent, a refusal is recorded.
+
+        Another job may spend in between: the payment itself decides again.
+        """
+        price = self._filter.price(plan.events)
+        fits_alone = self._fits_alone(plan, price)
+        with self._recorded(plan, what):
+            last = self._book.last()
+            self._decide(last, what, EntryKind.SPEND, plan, price, fits_alone, unit)
+
+    def admit(self, upper_bound: Plan, what: str, *, unit: str = ROW) -> Admission:
         """Set aside the most that an adaptive job may cost, or refuse.
 
         The job then charges what it really does, before doing it, and gives back the rest::
@@ -167,57 +214,37 @@ class Ledger:
         price = Amount(bound.loss * _ROUNDING, bound.chance * _ROUNDING)
         exact = compose_adaptively(upper_bound.events)
         fits_alone = exact and self._fits_alone(upper_bound, price)
-        entry = self._book.append(
-            lambda last: self._decide(last, what, EntryKind.ADMIT, upper_bound, price, fits_alone)
-        )
+        with self._recorded(upper_bound, what):
+            entry = self._append(
+                lambda last: self._decide(
+                    last, what, EntryKind.ADMIT, upper_bound, price, fits_alone, unit
+                )
+            )
         return Admission(self, entry)
 
-    def remaining(self) -> Budget:
-        """What an all-Gaussian training could still spend, as (epsilon, delta)."""
-        last = self._book.last()
-        if last is None or self.budget.unlimited:
-            return self.budget
-        if last.alone:
-            return Budget(0.0, self.budget.delta)
-        return self._filter.worth(self._filter.limit - last.total)
+    def _append(self, decide: Decide) -> Entry:
+        def note(last: Entry | None) -> Entry:
+            entry = decide(last)
+            self._unsure.add(entry.id)  # from here on a failure or an interrupt may leave an entry
+            tried.append(entry.id)
+            return entry
 
-    def spent(self) -> Budget:
-        """What everything so far has cost together, as (epsilon, delta)."""
-        last = self._book.last()
-        if last is None:
-            return Budget(0.0, self.budget.delta)
-        if last.alone or self.budget.unlimited:
-            return self.budget
-        return self._filter.worth(last.total)
+        tried: list[str] = []
+        try:
+            entry = self._book.append(note)
+        except LedgerError:
+            # A commit that failed may have been one, or not: what was stored says it.
+            with suppress(LedgerError):
+                if tried and all(one.id not in tried for one in self._book.entries()):
+                    self._unsure.difference_update(tried)
+            raise
+        self._has_paid = True
+        self._unsure.difference_update(tried)
+        return entry
 
-    def fraction_spent(self) -> float:
-        """Share of the budget that is used, 0 to 1 (of mu^2 under ``gdp``)."""
-        last = self._book.last()
-        if last is None or self.budget.unlimited:
-            return 0.0
-        if last.alone:
-            return 1.0
-        return last.total.loss / self._filter.limit.loss
-
-    def history(self, after: int = 0) -> tuple[Entry, ...]:
-        """Every entry, oldest first; or those after the entry of that number."""
-        return tuple(self._book.entries(after))
-
-    def to_dict(self) -> dict[str, Any]:
-        """The whole ledger as plain data."""
-        return {
-            "dataset": self.dataset,
-            "budget": {"epsilon": _finite(self.budget.epsilon), "delta": self.budget.delta},
-            "relation": str(self.relation),
-            "filter": str(self._filter.kind),
-            "slack": self._filter.slack,
-            "remaining": _finite(self.remaining().epsilon),
-            "entries": [entry.to_dict() for entry in self.history()],
-        }
-
-    def to_json(self, *, indent: int | None = 2) -> str:
-        """The whole ledger as JSON."""
-        return json.dumps(self.to_dict(), indent=indent)
+    def _may_hold(self, entry: Entry) -> bool:
+        """Whether an entry whose writing failed may stand in the book all the same."""
+        return entry.id in self._unsure
 
     def _fits_alone(self, plan: Plan, price: Amount) -> bool:
         # Only the first entry may use this; the exact accounting is costly, so ask when it decides.
@@ -233,49 +260,80 @@ class Ledger:
         plan: Plan,
         price: Amount,
         fits_alone: bool,
+        unit: str,
     ) -> Entry:
+        self._check_unit(unit, last)
         before = Amount() if last is None else last.total
-        total = before + price
         closed = last is not None and last.alone
-        if not closed and self._filter.admits(total):
-            return new_entry(last, what=what, kind=kind, plan=plan, price=price, total=total)
-        if last is None and fits_alone:
-            return new_entry(
-                last, what=what, kind=kind, plan=plan, price=price, total=total, alone=True
-            )
-        raise BudgetExceeded(self._refusal(what, before, price, closed) + self._hint(plan))
+        admitted = not closed and price.finite and self._filter.admits(before + price)
+        alone = last is None and fits_alone and not admitted
+        if not admitted and not alone:
+            raise BudgetExceeded(why_refused(self._filter, plan, what, before, price, closed))
+        if alone:
+            # What stands alone is not priced by the filter, and takes all that there is.
+            price = self._filter.limit
+        return self._line(last, what, kind, plan, price, before + price, alone=alone, unit=unit)
 
-    def _refusal(self, what: str, before: Amount, price: Amount, closed: bool) -> str:
-        limit = self._filter.limit
-        if closed:
-            return (
-                f"{what} was refused: the budget ({self.budget}) is used up. Nothing was spent. "
-                "A larger budget needs a decision about the people in the data, not a setting."
+    def _line(
+        self,
+        last: Entry | None,
+        what: str,
+        kind: EntryKind,
+        plan: Plan,
+        price: Amount,
+        total: Amount,
+        *,
+        alone: bool,
+        unit: str,
+        parent: str | None = None,
+    ) -> Entry:
+        """The next line: bound to the one before, and signed where the ledger is."""
+        facts = self._book.facts()
+        if facts.signer is not None and (self._key is None or self._key.public != facts.signer):
+            raise LedgerMismatch(
+                "Every entry of this ledger is signed, and its key is not here: give "
+                "Ledger(..., key='PATH'), or name it in VOILE_KEY. Nothing was spent."
             )
-        if price.loss == float("inf"):
-            return (
-                f"{what} was refused: it has no finite price under the {self._filter.kind} filter "
-                "(no noise, or a mechanism this filter cannot count), and the budget is finite. "
-                "Nothing was spent."
-            )
-        if before.loss + price.loss > limit.loss:
-            left = self._filter.worth(limit - before).epsilon
-            wanted = self._filter.worth(Amount(price.loss)).epsilon
-            return (
-                f"{what} was refused: it would cost about epsilon {wanted:.4g} and about "
-                f"{left:.4g} is left of {self.budget}. Nothing was spent. Ask for less."
-            )
-        return (
-            f"{what} was refused: the share of delta set aside for thresholds and approximate "
-            f"looks ({limit.chance:.3g}) is used up. Nothing was spent. List categories in the "
-            "schema, so that no threshold must find them, or give such looks a smaller delta."
+        return new_entry(
+            last,
+            what=what,
+            kind=kind,
+            plan=plan,
+            price=price,
+            total=total,
+            alone=alone,
+            parent=parent,
+            unit=unit,
+            who=self._who,
+            beginning=beginning_of(facts),
+            key=None if facts.signer is None else self._key,
         )
 
-    def _hint(self, plan: Plan) -> str:
-        pure = any(isinstance(event, (Laplace, Pure, Approximate)) for event in plan.events)
-        if not pure or self._filter.kind is not FilterKind.GDP:
-            return ""
-        return " Other looks than Gaussian are dear here: make a ledger for them, filter='renyi'."
+    def _check_unit(self, unit: str, last: Entry | None) -> None:
+        known = self._book.facts().unit if last is None else last.unit
+        if known is not None and unit != known:
+            raise LedgerMismatch(why_other_unit(known, unit))
+
+    @contextmanager
+    def _recorded(self, plan: Plan, what: str) -> Iterator[None]:
+        """Keep who wanted what and why not, if it is refused; a refusal never fails for that."""
+        check_text("name of a job", what)
+        try:
+            yield
+        except (BudgetExceeded, LedgerMismatch) as error:
+            why = str(error)
+            with suppress(LedgerError):
+                self._book.refuse(
+                    lambda last: new_refusal(
+                        last,
+                        what=what,
+                        why=why,
+                        plan=plan,
+                        who=self._who or person_of(None),
+                        beginning=beginning_of_refusals(self._book.facts()),
+                    )
+                )
+            raise
 
     def __copy__(self) -> Self:
         return self
@@ -289,23 +347,17 @@ class Ledger:
                 "A ledger in memory cannot be sent to another process: its copy would spend the "
                 "budget a second time. Give the ledger a file: Ledger('ledger.db', budget)."
             )
-        return _reopen, (self._book.url, self.dataset)
-
-    def _repr_html_(self) -> str:
-        return draw_card(self)
-
-    def __repr__(self) -> str:
-        where = "memory" if self._book.url is None else self.dataset
-        try:
-            return f"<Ledger {where}: {self.remaining().epsilon:.4g} of {self.budget} left>"
-        except LedgerError as error:
-            return f"<Ledger {where}: {self.budget}, {type(error).__name__}>"
+        path = None if self._key is None or self._key.path is None else str(self._key.path)
+        return _reopen, (self._book.url, self.dataset, self._who, path if self.signer else None)
 
 
-def _finite(epsilon: float) -> float | None:
-    """JSON has no infinity: None stands for a budget without end."""
-    return epsilon if math.isfinite(epsilon) else None
+def _reopen(url: str, dataset: str, who: Person | None, key: str | None) -> Ledger:
+    return Ledger(url, dataset=dataset, who=who, key=key)
 
 
-def _reopen(url: str, dataset: str) -> Ledger:
-    return Ledger(url, dataset=dataset)
+def _one_of(kinds: type[_Kind], given: str) -> _Kind:
+    try:
+        return kinds(given)
+    except ValueError:
+        known = ", ".join(repr(str(kind)) for kind in kinds)
+        raise SettingError(f"There is no {given!r} here: it must be one of {known}.") from None

@@ -6,7 +6,10 @@ import os
 import threading
 
 from voile.errors import LedgerError
-from voile.privacy.ledger.entry import Decide, Entry, Facts
+from voile.privacy.ledger.digest import beginning_of, beginning_of_refusals
+from voile.privacy.ledger.entry import Decide, Entry, Refusal, Refuse
+from voile.privacy.ledger.facts import Facts
+from voile.privacy.ledger.head import Head
 
 
 class MemoryBook:
@@ -17,6 +20,7 @@ class MemoryBook:
     def __init__(self, facts: Facts) -> None:
         self._facts = facts
         self._entries: list[Entry] = []
+        self._refusals: list[Refusal] = []
         self._lock = threading.Lock()
         self._process = os.getpid()
 
@@ -44,4 +48,29 @@ class MemoryBook:
     def entries(self, after: int = 0) -> list[Entry]:
         """All entries after the given number, oldest first."""
         with self._lock:
-            return [entry for entry in self._entries[after:] if entry.seq > after]
+            return self._entries[max(after, 0) :]
+
+    def refuse(self, decide: Refuse) -> Refusal:
+        """Record an attempt that was refused."""
+        with self._lock:
+            refusal = decide(self._refusals[-1] if self._refusals else None)
+            self._refusals.append(refusal)
+            return refusal
+
+    def refusals(self) -> list[Refusal]:
+        """All attempts that were refused, oldest first."""
+        with self._lock:
+            return list(self._refusals)
+
+    def head(self) -> Head:
+        """What to keep elsewhere, so that an older or changed copy is noticed."""
+        entries, refusals = self.entries(), self.refusals()
+        return Head(
+            len(entries),
+            entries[-1].digest if entries else beginning_of(self._facts),
+            len(refusals),
+            refusals[-1].digest if refusals else beginning_of_refusals(self._facts),
+        )
+
+    def verify(self) -> None:
+        """Nothing to check: nobody can reach this memory but this process."""

@@ -4,141 +4,44 @@ SQLite keeps a rollback journal, not a write-ahead log: after each commit the on
 everything, so that a plain copy of it forgets nothing. Its connections are opened per transaction.
 Those to PostgreSQL are kept, per process: nothing is inherited through fork.
 
-A file is made once and from then on only opened: a ledger that was deleted, replaced or set back to
-an old copy under a running job is an error, never a fresh budget.
+A file is made once, whole, under another name, and from then on only opened: what exists and is no
+ledger, or was deleted, replaced, changed or set back to an old copy, is an error, never a fresh
+budget. Every opening reads all lines and checks what follows from them (chain.py).
 """
 
 from __future__ import annotations
 
-import json
+import hashlib
 import os
 import sqlite3
+import uuid
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
-from sqlalchemy import event
-from sqlalchemy.pool import NullPool
 
-from voile.errors import LedgerMismatch, LedgerUnavailable, MissingExtra, VoileError
-from voile.privacy.events import Plan
-from voile.privacy.filter import Amount
-from voile.privacy.ledger.entry import UNNAMED, Decide, Entry, EntryKind, Facts
+from voile.errors import LedgerMismatch, LedgerUnavailable, VoileError
+from voile.privacy.ledger import tables
+from voile.privacy.ledger.chain import Chain, follow_refusals, tampered
+from voile.privacy.ledger.digest import Stored, beginning_of, beginning_of_refusals
+from voile.privacy.ledger.engines import postgres_engine, shown_url, sqlite_engine
+from voile.privacy.ledger.entry import Decide, Entry, Refusal, Refuse
+from voile.privacy.ledger.facts import UNNAMED, Facts
+from voile.privacy.ledger.head import Head
 from voile.privacy.ledger.turn import turn
 
 T = TypeVar("T")
-
-_BUSY_SECONDS = 300
-"""How long a spend waits for others to finish theirs."""
 
 _PATIENCE_SECONDS = 10
 """How long it waits in line before it asks the database itself (SQLite)."""
 
 _LOCK = 0x766F696C65  # "voile": the advisory lock under which PostgreSQL tables are made
 
-_metadata = sa.MetaData()
-_books = sa.Table(
-    "voile_ledger",
-    _metadata,
-    sa.Column("dataset", sa.String(200), primary_key=True),
-    sa.Column("facts", sa.Text, nullable=False),
-)
-_entries = sa.Table(
-    "voile_entry",
-    _metadata,
-    sa.Column("dataset", sa.String(200), sa.ForeignKey(_books.c.dataset), primary_key=True),
-    sa.Column("seq", sa.Integer, primary_key=True, autoincrement=False),
-    sa.Column("id", sa.String(32), nullable=False, unique=True),
-    sa.Column("at", sa.String(40), nullable=False),
-    sa.Column("who", sa.Text, nullable=False),
-    sa.Column("what", sa.Text, nullable=False),
-    sa.Column("kind", sa.String(16), nullable=False),
-    sa.Column("plan", sa.Text, nullable=False),
-    # Text, because a float must come back with every bit from any database.
-    sa.Column("price_loss", sa.String(32), nullable=False),
-    sa.Column("price_chance", sa.String(32), nullable=False),
-    sa.Column("total_loss", sa.String(32), nullable=False),
-    sa.Column("total_chance", sa.String(32), nullable=False),
-    sa.Column("alone", sa.Boolean, nullable=False),
-    sa.Column("parent", sa.String(32)),
-)
-
-# Built once: making a statement anew costs more than running it.
-_of_dataset = sa.select(_entries).where(_entries.c.dataset == sa.bindparam("dataset"))
-_all = _of_dataset.where(_entries.c.seq > sa.bindparam("after")).order_by(_entries.c.seq)
-_newest = _of_dataset.order_by(_entries.c.seq.desc()).limit(1)
-_one = _of_dataset.where(_entries.c.seq == sa.bindparam("seq"))
-_insert = sa.insert(_entries)
-_lock = (
-    sa.select(_books.c.dataset).where(_books.c.dataset == sa.bindparam("dataset")).with_for_update()
-)
-
-_REFUSE = "SELECT RAISE(ABORT, 'the ledger is append-only')"
-
-_APPEND_ONLY = {
-    "sqlite": [
-        *(
-            f"CREATE TRIGGER {table}_no_{verb} BEFORE {verb.upper()} ON {table} "
-            f"BEGIN {_REFUSE}; END"
-            for table in ("voile_ledger", "voile_entry")
-            for verb in ("update", "delete")
-        ),
-        # INSERT OR REPLACE removes rows without asking the triggers above.
-        "CREATE TRIGGER voile_ledger_no_replace BEFORE INSERT ON voile_ledger WHEN EXISTS "
-        f"(SELECT 1 FROM voile_ledger WHERE dataset = NEW.dataset) BEGIN {_REFUSE}; END",
-        "CREATE TRIGGER voile_entry_no_replace BEFORE INSERT ON voile_entry WHEN EXISTS "
-        "(SELECT 1 FROM voile_entry WHERE dataset = NEW.dataset AND seq = NEW.seq) "
-        f"OR EXISTS (SELECT 1 FROM voile_entry WHERE id = NEW.id) BEGIN {_REFUSE}; END",
-    ],
-    "postgresql": [
-        "CREATE OR REPLACE FUNCTION voile_append_only() RETURNS trigger LANGUAGE plpgsql AS "
-        "$$ BEGIN RAISE EXCEPTION 'the ledger is append-only'; END $$",
-        *(
-            f"CREATE OR REPLACE TRIGGER {table}_{name} BEFORE {verbs} ON {table} "
-            f"FOR EACH {scope} EXECUTE FUNCTION voile_append_only()"
-            for table in ("voile_ledger", "voile_entry")
-            for name, verbs, scope in (
-                ("append_only", "UPDATE OR DELETE", "ROW"),
-                ("no_truncate", "TRUNCATE", "STATEMENT"),
-            )
-        ),
-    ],
-}
-
-_PREPARE_POSTGRES = (
-    f"SELECT set_config('lock_timeout', '{_BUSY_SECONDS}s', true), "
-    "CASE current_setting('synchronous_commit') "
-    "WHEN 'off' THEN set_config('synchronous_commit', 'on', true) END"
-)
-"""A commit is on disk when it returns, whatever the server's default is."""
-
-
-def url_of(where: str | Path) -> str:
-    """SQLAlchemy url of a path or url; a path becomes absolute, so that chdir loses nothing."""
-    text = str(where)
-    if "://" not in text:
-        return f"sqlite:///{Path(text).expanduser().resolve()}"
-    if text.startswith("sqlite:///"):
-        return f"sqlite:///{Path(text.removeprefix('sqlite:///')).expanduser().resolve()}"
-    for prefix in ("postgresql://", "postgres://"):
-        if text.startswith(prefix):
-            return f"postgresql+psycopg://{text.removeprefix(prefix)}"
-    if text.startswith("postgresql+psycopg://"):
-        return text
-    raise LedgerMismatch(
-        f"A ledger lives in memory, in a SQLite file or in PostgreSQL, not at {_shown(text)!r}."
-    )
-
-
-def _shown(url: str) -> str:
-    """The url without anything that may be secret: no password, no options."""
-    try:
-        return sa.engine.make_url(url).set(query={}).render_as_string(hide_password=True)
-    except (sa.exc.ArgumentError, ValueError):
-        return f"{url.partition('://')[0]}://..."
+_DAMAGED_FILE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT)
+_NO_RIGHT = "42501"  # PostgreSQL's code for a missing right
 
 
 class SqlBook:
@@ -147,15 +50,16 @@ class SqlBook:
     def __init__(self, url: str, dataset: str | None, facts: Callable[[], Facts]) -> None:
         self.url: str = url
         self._path = Path(url.removeprefix("sqlite:///")) if url.startswith("sqlite") else None
-        self._name = _shown(url) if self._path is None else str(self._path)
-        self._engine = _postgres(url) if self._path is None else _sqlite(self._path)
+        self._name = shown_url(url) if self._path is None else str(self._path)
+        self._engine = postgres_engine(url) if self._path is None else sqlite_engine(self._path)
         self._process = os.getpid()
         # A pooled connection must not outlive its book, nor be closed by a forked child.
         weakref.finalize(self, _let_go, self._engine, self._process)
-        self._seen: Entry | None = None
         if self._path is not None:
             self._make_file(self._path, facts)
         self._facts = self._transaction(lambda c: self._open(c, dataset, facts))
+        self._chain = Chain(self._facts)
+        self._transaction(self._follow)
 
     def facts(self) -> Facts:
         """What is true of the whole ledger."""
@@ -163,26 +67,119 @@ class SqlBook:
 
     def append(self, decide: Decide) -> Entry:
         """Read the last entry, decide, insert, commit: all or nothing."""
-        entry = self._transaction(lambda c: self._append(c, decide))
-        self._seen = entry  # only now: what was not committed was never there
+        chain, entry = self._transaction(lambda c: self._append(c, decide))
+        # Only now: what was not committed was never there.
+        self._know(chain.follow(entry.fields(), entry.digest, entry.signature))
         return entry
 
     def last(self) -> Entry | None:
         """The newest entry."""
-        return self._transaction(self._last)
+        return self._transaction(self._follow).last
 
     def entries(self, after: int = 0) -> list[Entry]:
         """All entries after the given number, oldest first."""
-        mine = {"dataset": self._facts.dataset, "after": after}
-        rows = self._transaction(lambda c: c.execute(_all, mine).mappings().all())
-        return [_entry(row) for row in rows]
+        self._transaction(self._follow)
+        rows = self._transaction(lambda c: self._lines(c, max(after, 0) + 1))
+        chain, found = Chain(self._facts), list[Entry]()
+        for fields, digest, signature in rows:
+            if after <= 0:
+                chain = chain.follow(fields, digest, signature)
+                assert chain.last is not None
+                found.append(chain.last)
+            else:  # all were followed above; a long history is not followed again for a few
+                found.append(_entry(fields, digest, signature))
+        return found
+
+    def refuse(self, decide: Refuse) -> Refusal:
+        """Record an attempt that was refused."""
+
+        def work(connection: sa.Connection) -> Refusal:
+            self._hold(connection)
+            row = connection.execute(tables.last_refusal, self._mine).mappings().first()
+            last = None
+            if row is not None:
+                (fields, digest, _) = _stored(row)
+                last = _refusal(fields, digest)
+            refusal = decide(last)
+            values = {**self._mine, **refusal.fields(), "digest": refusal.digest}
+            connection.execute(tables.insert_refusal, values)
+            return refusal
+
+        return self._transaction(work)
+
+    def refusals(self) -> list[Refusal]:
+        """All attempts that were refused, oldest first."""
+        rows = self._transaction(
+            lambda c: c.execute(tables.all_refusals, self._mine).mappings().all()
+        )
+        lines = [_stored(row) for row in rows]
+        return follow_refusals(self._facts, [(fields, digest) for fields, digest, _ in lines])
+
+    def head(self) -> Head:
+        """What to keep elsewhere, so that an older or changed copy is noticed."""
+
+        def work(connection: sa.Connection) -> Head:
+            last = self._follow(connection).last
+            rows = connection.execute(tables.all_refusals, self._mine).mappings().all()
+            lines = [_stored(row)[:2] for row in rows]
+            refused = follow_refusals(self._facts, lines)
+            writes, file = _file_of(self._path)  # nobody else writes during this transaction
+            return Head(
+                0 if last is None else last.seq,
+                beginning_of(self._facts) if last is None else last.digest,
+                len(refused),
+                refused[-1].digest if refused else beginning_of_refusals(self._facts),
+                writes,
+                file,
+            )
+
+        return self._transaction(work)
+
+    def verify(self) -> None:
+        """Check everything stored from the beginning, and where it is stored."""
+
+        def work(connection: sa.Connection) -> None:
+            self._open(connection, self._facts.dataset, _none)
+            chain = Chain(self._facts)
+            for line in self._lines(connection, 1):
+                chain = chain.follow(*line)
+            of_mine = tables.entries.c.dataset == self._facts.dataset
+            count = sa.select(sa.func.count()).select_from(tables.entries)
+            if self._path is None:
+                count = count.where(of_mine)
+            if connection.execute(count).scalar() != (chain.last.seq if chain.last else 0):
+                raise tampered("there are lines that belong to no ledger")
+            if self._path is not None:
+                report = connection.exec_driver_sql("PRAGMA integrity_check").scalars().all()
+                if report != ["ok"]:
+                    raise tampered("the file is not whole")
+
+        self._transaction(work)
+        self.refusals()
+        if self._path is not None:
+            _check_header(self._path)
+
+    @property
+    def _mine(self) -> dict[str, Any]:
+        return {"dataset": self._facts.dataset}
 
     def _make_file(self, path: Path, facts: Callable[[], Facts]) -> None:
+        """Make a file whole under another name, so that none is ever there in part."""
+        new = path.with_name(f".{path.name}.{os.getpid()}-{uuid.uuid4().hex[:8]}.new")
         try:
-            if not path.exists():
-                facts()  # no empty file is left behind if there is no budget
-                path.touch()
-        except OSError as error:
+            if path.exists():
+                return
+            made = facts()  # nothing is left behind if there is no budget
+            new.touch(exist_ok=False)
+            try:
+                with sqlite_engine(new).begin() as connection:
+                    tables.make_tables(connection)
+                    _insert_facts(connection, made)
+                with suppress(FileExistsError):  # another process was quicker: its ledger counts
+                    _link(new, path)
+            finally:
+                new.unlink(missing_ok=True)
+        except (sa.exc.SQLAlchemyError, sqlite3.Error, OSError) as error:
             raise self._unavailable(error) from error
 
     def _open(
@@ -192,19 +189,23 @@ class SqlBook:
         if postgres:
             connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))
         inspector = sa.inspect(connection)
-        tables = [inspector.has_table(table.name) for table in (_books, _entries)]
-        if any(tables) and not all(tables):
+        there = [inspector.has_table(table.name) for table in tables.TABLES]
+        if not any(there) and not postgres:
             raise LedgerMismatch(
-                f"The ledger {self._name} is damaged: one of its two tables is gone. Restore a "
-                "copy that has both."
+                f"The file {self._name} exists and is no ledger: it is empty or holds something "
+                "else. If a ledger was there, put its newest copy back; if there never was one, "
+                "give another path, or remove the file."
             )
-        if not any(tables):
-            made = facts()
-            _metadata.create_all(connection)
-            for statement in _APPEND_ONLY[connection.dialect.name]:
-                connection.exec_driver_sql(statement)
-        else:
-            rows = connection.execute(sa.select(_books)).all()
+        if any(there) and not all(there):
+            raise LedgerMismatch(
+                f"The ledger {self._name} is damaged, or of an older format: one of its tables is "
+                "gone. Restore a copy that has all of them."
+            )
+        if any(there):
+            missing = tables.missing_guards(connection)
+            if missing:
+                raise tampered(f"its guards against changes are gone ({missing[0]})")
+            rows = connection.execute(sa.select(tables.books)).all()
             stored = {row.dataset: row.facts for row in rows}
             if dataset is None and stored:
                 # Never a fresh budget because a name was forgotten.
@@ -216,40 +217,65 @@ class SqlBook:
                     )
             if dataset is not None and dataset in stored:
                 return Facts.from_json(dataset, stored[dataset])
-            if stored and not postgres:
+            if not postgres:
                 raise LedgerMismatch(
                     f"The ledger {self._name} belongs to the data set "
-                    f"{next(iter(stored))!r}, not to {dataset!r}: give each data set a file of "
-                    "its own."
+                    f"{next(iter(stored), None)!r}, not to {dataset!r}: give each data set a file "
+                    "of its own."
                 )
-            made = facts()
-        connection.execute(sa.insert(_books).values(dataset=made.dataset, facts=made.to_json()))
+        made = facts()
+        if not any(there):
+            tables.make_tables(connection)
+        _insert_facts(connection, made)
         return made
 
-    def _append(self, connection: sa.Connection, decide: Decide) -> Entry:
-        if connection.dialect.name == "postgresql":
-            # Serialises all spenders of this data set; SQLite already did with BEGIN IMMEDIATE.
-            connection.execute(_lock, {"dataset": self._facts.dataset})
-        entry = decide(self._last(connection))
-        connection.execute(_insert, _row(self._facts.dataset, entry))
-        return entry
+    def _append(self, connection: sa.Connection, decide: Decide) -> tuple[Chain, Entry]:
+        self._hold(connection)
+        chain = self._follow(connection)
+        entry = decide(chain.last)
+        values = {**entry.fields(), "digest": entry.digest, "signature": entry.signature}
+        connection.execute(tables.insert_entry, {**self._mine, **values})
+        return chain, entry
 
-    def _last(self, connection: sa.Connection) -> Entry | None:
-        mine = {"dataset": self._facts.dataset}
-        row = connection.execute(_newest, mine).mappings().first()
-        seen = self._seen
+    def _hold(self, connection: sa.Connection) -> None:
+        """Keep all other spenders of this data set out until the transaction ends.
+
+        With SQLite, BEGIN IMMEDIATE has done that already.
+        """
+        facts = connection.execute(tables.hold_book, self._mine).scalar()
+        if facts != self._facts.to_json():
+            raise LedgerMismatch(
+                f"The ledger {self._name} is no longer the one that was opened: it was replaced. "
+                "Put the newest copy back."
+            )
+
+    def _follow(self, connection: sa.Connection) -> Chain:
+        """Read and check what was added since this process looked last."""
+        chain = self._chain
+        seen = chain.last
+        lines = self._lines(connection, 1 if seen is None else seen.seq)
         if seen is not None:
-            again = row
-            if row is not None and row["seq"] != seen.seq:
-                again = connection.execute(_one, {**mine, "seq": seen.seq}).mappings().first()
-            if again is None or again["id"] != seen.id:
+            again = lines.pop(0) if lines else None
+            if again != (seen.fields(), seen.digest, seen.signature):
                 raise LedgerMismatch(
                     f"The ledger {self._name} no longer holds entry {seen.seq}, which this process "
                     "has seen in it: it was replaced, or an old copy was restored, and what was "
                     "spent is forgotten there. Put the newest copy back."
                 )
-        self._seen = None if row is None else _entry(row)
-        return self._seen
+        for line in lines:
+            chain = chain.follow(*line)
+        self._know(chain)
+        return chain
+
+    def _know(self, chain: Chain) -> None:
+        """Remember what was read; another thread may have read further meanwhile."""
+        known = self._chain.last
+        if chain.last is not None and (known is None or chain.last.seq >= known.seq):
+            self._chain = chain
+
+    def _lines(self, connection: sa.Connection, first: int) -> list[_Line]:
+        found = connection.execute(tables.entries_from, {**self._mine, "first": first})
+        return [_stored(row) for row in found.mappings()]
 
     def _transaction(self, work: Callable[[sa.Connection], T]) -> T:
         if os.getpid() != self._process:
@@ -262,12 +288,23 @@ class SqlBook:
                 return work(connection)
         except VoileError:
             raise
+        except UnicodeError as error:  # the driver decodes names and messages of a damaged file
+            raise tampered(f"the file {self._name} cannot be read") from error
         except (sa.exc.SQLAlchemyError, sqlite3.Error, OSError) as error:
             raise self._unavailable(error) from error
 
-    def _unavailable(self, error: Exception) -> LedgerUnavailable:
-        lines = str(getattr(error, "orig", None) or error).strip().splitlines()
+    def _unavailable(self, error: Exception) -> LedgerUnavailable | LedgerMismatch:
+        cause = getattr(error, "orig", None) or error
+        lines = str(cause).strip().splitlines()
         reason = lines[0] if lines else type(error).__name__
+        if getattr(cause, "sqlite_errorcode", 0) & 0xFF in _DAMAGED_FILE:
+            return tampered(f"the file {self._name} cannot be read ({reason})")
+        if getattr(cause, "sqlstate", None) == _NO_RIGHT:
+            return LedgerUnavailable(
+                f"The ledger {self._name} does not let this user in ({reason}). Nothing was "
+                "released. Ask its owner for the right to read and add lines (SELECT, INSERT and "
+                "UPDATE on the tables voile_*; CREATE to make the first ledger)."
+            )
         with suppress(OSError):
             if self._path is not None and self._path.parent.exists() and not self._path.exists():
                 reason = "the file is gone"
@@ -277,97 +314,65 @@ class SqlBook:
         )
 
 
+_Line = tuple[dict[str, Stored], Any, Any]
+
+
+def _none() -> Facts:
+    raise LedgerMismatch("The ledger is gone: put its newest copy back.")
+
+
+def _insert_facts(connection: sa.Connection, made: Facts) -> None:
+    values = {"dataset": made.dataset, "facts": made.to_json()}
+    connection.execute(sa.insert(tables.books).values(**values))
+
+
 def _let_go(engine: sa.Engine, process: int) -> None:
     engine.dispose(close=os.getpid() == process)
 
 
-def _sqlite(path: Path) -> sa.Engine:
-    def connect() -> sqlite3.Connection:
-        # mode=rw never makes a file. The driver's own implicit transactions are off: BEGIN
-        # IMMEDIATE takes the write lock before the running total is read.
-        return sqlite3.connect(
-            f"{path.as_uri()}?mode=rw", uri=True, timeout=_BUSY_SECONDS, isolation_level=None
-        )
-
-    engine = sa.create_engine("sqlite://", creator=connect, poolclass=NullPool)
-    event.listen(engine, "connect", _prepare_sqlite)
-    event.listen(engine, "begin", _begin_immediate)
-    return engine
-
-
-def _prepare_sqlite(connection: Any, _record: Any) -> None:
-    # EXTRA also syncs the folder after the journal is gone, so a power cut cannot undo a commit.
-    connection.execute("PRAGMA synchronous=EXTRA")
-
-
-def _begin_immediate(connection: sa.Connection) -> None:
-    connection.exec_driver_sql("BEGIN IMMEDIATE")
-
-
-def _postgres(url: str) -> sa.Engine:
+def _link(new: Path, path: Path) -> None:
+    """Give a whole file its name, never over another one."""
     try:
-        engine = sa.create_engine(
-            url,
-            # Opening a connection takes longer than a spend; a stale one is noticed and replaced.
-            pool_size=2,
-            max_overflow=30,
-            pool_pre_ping=True,
-            # Each statement sees what was committed before it, also after waiting for a lock.
-            isolation_level="READ COMMITTED",
-            connect_args={"connect_timeout": 10},
-        )
-    except ImportError as error:
-        raise MissingExtra("psycopg", "postgres") from error
-    except (sa.exc.ArgumentError, ValueError):
-        raise LedgerMismatch(
-            f"The url {_shown(url)} cannot be read: it must look like "
-            "postgresql://user:password@host:5432/database, with special characters "
-            "percent-encoded."
-        ) from None
-    event.listen(engine, "begin", _begin_postgres)
-    return engine
+        os.link(new, path)
+    except FileExistsError:
+        raise
+    except OSError:  # no second names on this file system
+        if not path.exists():
+            new.rename(path)
 
 
-def _begin_postgres(connection: sa.Connection) -> None:
-    connection.exec_driver_sql(_PREPARE_POSTGRES)
+def _stored(row: sa.RowMapping) -> _Line:
+    """A line as it is stored: what its digest covers, the digest, the signature."""
+    fields: dict[str, Any] = {str(name): value for name, value in row.items()}
+    del fields["dataset"]
+    return fields, fields.pop("digest"), fields.pop("signature", None)
 
 
-def _row(dataset: str, entry: Entry) -> dict[str, Any]:
-    return {
-        "dataset": dataset,
-        "seq": entry.seq,
-        "id": entry.id,
-        "at": entry.at,
-        "who": entry.who,
-        "what": entry.what,
-        "kind": str(entry.kind),
-        "plan": json.dumps(entry.plan.to_dict()),
-        "price_loss": repr(float(entry.price.loss)),
-        "price_chance": repr(float(entry.price.chance)),
-        "total_loss": repr(float(entry.total.loss)),
-        "total_chance": repr(float(entry.total.chance)),
-        "alone": entry.alone,
-        "parent": entry.parent,
-    }
-
-
-def _entry(row: Any) -> Entry:
+def _entry(fields: Mapping[str, Any], digest: str, signature: str | None) -> Entry:
     try:
-        return Entry(
-            seq=int(row["seq"]),
-            id=row["id"],
-            at=row["at"],
-            who=row["who"],
-            what=row["what"],
-            kind=EntryKind(row["kind"]),
-            plan=Plan.from_dict(json.loads(row["plan"])),
-            price=Amount(float(row["price_loss"]), float(row["price_chance"])),
-            total=Amount(float(row["total_loss"]), float(row["total_chance"])),
-            alone=bool(row["alone"]),
-            parent=row["parent"],
-        )
-    except (KeyError, TypeError, ValueError) as error:
-        raise LedgerMismatch(
-            f"Entry {row['seq']} of the ledger cannot be read ({error}): the ledger is damaged. "
-            "Restore a copy of it."
-        ) from error
+        return Entry.from_fields(fields, digest, signature)
+    except (KeyError, TypeError, ValueError, VoileError) as error:
+        raise tampered(f"entry {fields['seq']!r} cannot be read") from error
+
+
+def _refusal(fields: Mapping[str, Any], digest: str) -> Refusal:
+    try:
+        return Refusal.from_fields(fields, digest)
+    except (KeyError, TypeError, ValueError, VoileError) as error:
+        raise tampered("a refused attempt cannot be read") from error
+
+
+def _file_of(path: Path | None) -> tuple[int | None, str | None]:
+    """How often a file was written to, and its digest."""
+    if path is None:
+        return None, None
+    content = path.read_bytes()
+    return int.from_bytes(content[24:28], "big"), hashlib.sha256(content).hexdigest()
+
+
+def _check_header(path: Path) -> None:
+    """What SQLite itself does not look at in the first hundred bytes of a file."""
+    head = path.read_bytes()[:100]
+    whole = head[24:28] == head[92:96] and not any(head[72:92]) and not any(head[60:64])
+    if not whole:
+        raise tampered("the beginning of the file was changed")

@@ -15,7 +15,7 @@ from voile.errors import DataError
 from voile.privacy.encode import encode_target
 from voile.privacy.sources.block import Block, Column
 from voile.privacy.sources.source import BLOCK_ROWS, TARGET, RowSource
-from voile.privacy.sources.units import UnitCounter
+from voile.privacy.sources.units import UnitRows
 from voile.privacy.sources.weights import RowWeights
 from voile.schema import Schema
 from voile.schema.frames import adopt_column
@@ -69,9 +69,10 @@ class ParquetSource(RowSource):
                 )
         self._chosen: list[NDArray[np.bool_]] | None = None
         if schema.unit is not None:
-            counter, own = UnitCounter(schema.unit), schema.unit.column
-            pieces = self._pieces({own})
-            self._chosen = [counter.choose(adopt_column(p.column(own), "unit")) for p in pieces]
+            units, own = UnitRows(schema.unit), schema.unit.column
+            for piece in self._pieces({own}):
+                units.add(adopt_column(piece.column(own), "unit"))
+            self._chosen = units.choose()
         self._weights: list[NDArray[np.float32]] | None = None
         if weights is not None and weighing:
             pieces = self._pieces({weighing})

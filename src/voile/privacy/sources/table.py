@@ -11,7 +11,7 @@ from voile.errors import DataError
 from voile.privacy.encode import PickedRows, encode_values, pick_rows
 from voile.privacy.sources.block import Block, Column
 from voile.privacy.sources.source import BLOCK_ROWS, TARGET, RowSource
-from voile.privacy.sources.units import UnitCounter
+from voile.privacy.sources.units import UnitRows
 from voile.privacy.sources.weights import RowWeights
 from voile.schema import Category, Schema
 
@@ -48,9 +48,10 @@ class TableSource(RowSource):
         self._step = min(BLOCK_ROWS, max(_BLOCK_NUMBERS // max(len(schema), 1), _FEWEST_ROWS))
         self._chosen: list[NDArray[np.bool_]] | None = None
         if schema.unit is not None and picked.unit is not None:
-            counter = UnitCounter(schema.unit)
-            starts = range(0, picked.row_count, self._step)
-            self._chosen = [counter.choose(picked.unit[a : a + self._step]) for a in starts]
+            units = UnitRows(schema.unit)
+            for start in range(0, picked.row_count, self._step):
+                units.add(picked.unit[start : start + self._step])
+            self._chosen = units.choose()
         self._start(picked, schema)
 
     def _start(self, picked: PickedRows, schema: Schema) -> None:

@@ -1,0 +1,113 @@
+"""Where a ledger's database is, and how to reach it: a SQLite file or PostgreSQL."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import event
+from sqlalchemy.pool import NullPool
+
+from voile.errors import LedgerMismatch, MissingExtra
+
+_BUSY_SECONDS = 300
+"""How long a spend waits for others to finish theirs."""
+
+_PREPARE_POSTGRES = (
+    f"SELECT set_config('lock_timeout', '{_BUSY_SECONDS}s', true), "
+    "CASE current_setting('synchronous_commit') "
+    "WHEN 'off' THEN set_config('synchronous_commit', 'on', true) END"
+)
+"""A commit is on disk when it returns, whatever the server's default is."""
+
+
+def url_of(where: str | Path) -> str:
+    """SQLAlchemy url of a path or url; a path becomes absolute, so that chdir loses nothing."""
+    text = str(where)
+    if "\0" in text:
+        raise LedgerMismatch("The path of a ledger has a NUL in it: check the path.")
+    if "://" not in text:
+        return f"sqlite:///{_resolved(text)}"
+    if text.startswith("sqlite:///"):
+        return f"sqlite:///{_resolved(text.removeprefix('sqlite:///'))}"
+    for prefix in ("postgresql://", "postgres://"):
+        if text.startswith(prefix):
+            return f"postgresql+psycopg://{text.removeprefix(prefix)}"
+    if text.startswith("postgresql+psycopg://"):
+        return text
+    raise LedgerMismatch(
+        f"A ledger lives in memory, in a SQLite file or in PostgreSQL, not at {shown_url(text)!r}."
+    )
+
+
+def _resolved(text: str) -> Path:
+    try:
+        return Path(text).expanduser().resolve()
+    except (RuntimeError, OSError) as error:  # no home folder, a loop of links
+        raise LedgerMismatch(f"The path {text!r} leads nowhere ({error}): check it.") from error
+
+
+def shown_url(url: str) -> str:
+    """The url without anything that may be secret: no password, no options."""
+    try:
+        return sa.engine.make_url(url).set(query={}).render_as_string(hide_password=True)
+    except (sa.exc.ArgumentError, ValueError):
+        return f"{url.partition('://')[0]}://..."
+
+
+def sqlite_engine(path: Path) -> sa.Engine:
+    """Connections to a file that must be there; opened per transaction."""
+
+    def connect() -> sqlite3.Connection:
+        # mode=rw never makes a file. The driver's own implicit transactions are off: BEGIN
+        # IMMEDIATE takes the write lock before the running total is read.
+        return sqlite3.connect(
+            f"{path.as_uri()}?mode=rw", uri=True, timeout=_BUSY_SECONDS, isolation_level=None
+        )
+
+    engine = sa.create_engine("sqlite://", creator=connect, poolclass=NullPool)
+    event.listen(engine, "connect", _prepare_sqlite)
+    event.listen(engine, "begin", _begin_immediate)
+    return engine
+
+
+def _prepare_sqlite(connection: Any, _record: Any) -> None:
+    # Text of a damaged file is read as it is, so that its digest tells; an error would be foreign.
+    connection.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
+    # EXTRA also syncs the folder after the journal is gone, so a power cut cannot undo a commit.
+    connection.execute("PRAGMA synchronous=EXTRA")
+
+
+def _begin_immediate(connection: sa.Connection) -> None:
+    connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+
+def postgres_engine(url: str) -> sa.Engine:
+    """Connections to a server, kept per process."""
+    try:
+        engine = sa.create_engine(
+            url,
+            # Opening a connection takes longer than a spend; a stale one is noticed and replaced.
+            pool_size=2,
+            max_overflow=30,
+            pool_pre_ping=True,
+            # Each statement sees what was committed before it, also after waiting for a lock.
+            isolation_level="READ COMMITTED",
+            connect_args={"connect_timeout": 10},
+        )
+    except ImportError as error:
+        raise MissingExtra("psycopg", "postgres") from error
+    except (sa.exc.ArgumentError, ValueError):
+        raise LedgerMismatch(
+            f"The url {shown_url(url)} cannot be read: it must look like "
+            "postgresql://user:password@host:5432/database, with special characters "
+            "percent-encoded."
+        ) from None
+    event.listen(engine, "begin", _begin_postgres)
+    return engine
+
+
+def _begin_postgres(connection: sa.Connection) -> None:
+    connection.exec_driver_sql(_PREPARE_POSTGRES)

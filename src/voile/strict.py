@@ -1,0 +1,217 @@
+"""Strict reading of what others wrote: a value of the right form, or one error with its place.
+
+Files of schemas, models, receipts, evaluations and explanations are JSON. What is read here is data
+and nothing else; it is no deeper or stranger than anything Voile writes, so that whoever uses it
+later needs no checks of its own.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import reprlib
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+from voile.errors import VoileError
+
+MOST_DEEP = 64
+"""Lists and mappings inside each other, at most."""
+
+LARGEST_WHOLE = 2**64
+"""Whole numbers beyond this (in size) are refused: no column type holds them."""
+
+
+def is_text(text: str) -> bool:
+    """Whether a string can be written anywhere: as UTF-8 (no lone surrogates), and without NUL."""
+    if text.isascii():
+        return "\0" not in text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return "\0" not in text
+
+
+def show(value: object) -> str:
+    """A short picture of any value, for messages."""
+    try:
+        return reprlib.repr(value)
+    except ValueError:  # whole numbers of thousands of digits
+        return type(value).__name__
+
+
+@dataclass(frozen=True)
+class Strict:
+    """A strict reader of one kind of file.
+
+    Attributes
+    ----------
+    error : type of VoileError
+        What it raises.
+    what : str
+        What it reads, for messages: "a model".
+    """
+
+    error: type[VoileError]
+    what: str
+
+    # -- whole files ----------------------------------------------------------------------------
+
+    def load_text(self, path: str | Path) -> str:
+        """The text of a file, whatever its name and its bytes are."""
+        place = repr(str(path))
+        try:
+            return Path(path).read_text(encoding="utf-8")
+        except UnicodeDecodeError as error:
+            raise self.error(
+                f"The file {place} cannot be read as {self.what}: it is not UTF-8 ({error.reason} "
+                f"at byte {error.start}). Use an undamaged copy."
+            ) from error
+        except (OSError, ValueError) as error:  # ValueError: no file can have such a name
+            raise self.error(
+                f"The file {place} cannot be read ({error}): check the path."
+            ) from error
+
+    def parse(self, text: str) -> Any:
+        """Plain data from JSON without repeated names, NaN, endless numbers and depth."""
+        try:
+            data = json.loads(text, object_pairs_hook=self._object, parse_constant=self._constant)
+        except (ValueError, RecursionError) as error:
+            if isinstance(error, self.error):
+                raise
+            told = "it is nested too deeply" if isinstance(error, RecursionError) else error
+            raise self.error(
+                f"This is not valid JSON of {self.what} ({told}): was it copied completely?"
+            ) from error
+        return self.plain(data)
+
+    def plain(self, data: Any) -> Any:
+        """The same data, if it is lists, mappings, text, finite numbers, truth values and None."""
+        waiting: list[tuple[Any, int]] = [([data], 0)]
+        while waiting:
+            holder, depth = waiting.pop()
+            if depth > MOST_DEEP:
+                raise self.error(f"In {self.what}, data are nested too deeply: use another copy.")
+            if isinstance(holder, Mapping):
+                for name in holder:
+                    if type(name) is not str or not is_text(name):
+                        self.refuse("a name", "text without NUL and lone surrogates", name)
+                holder = holder.values()
+            for value in holder:
+                kind = type(value)
+                if kind is float:
+                    if not math.isfinite(value):
+                        self.refuse("a number", "finite", value)
+                elif kind is int:
+                    if not -LARGEST_WHOLE <= value <= LARGEST_WHOLE:
+                        self.refuse("a whole number", "of at most 64 bits", value)
+                elif kind is str:
+                    if not is_text(value):
+                        self.refuse("text", "without NUL and lone surrogates", value)
+                elif kind is list or isinstance(value, Mapping):
+                    waiting.append((value, depth + 1))
+                elif value is not None and kind is not bool:
+                    self.refuse("a value", "plain data", value)
+        return data
+
+    def _object(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        built = dict(pairs)
+        if len(built) < len(pairs):
+            names = [name for name, _ in pairs]
+            twice = next(name for name in names if names.count(name) > 1)
+            raise self.error(
+                f"In {self.what}, {show(twice)} stands twice: use an undamaged copy, or keep one."
+            )
+        return built
+
+    def _constant(self, constant: str) -> NoReturn:
+        raise self.error(
+            f"In {self.what} stands {constant}, which is not JSON: give a finite number, or use an "
+            "undamaged copy."
+        )
+
+    # -- values ---------------------------------------------------------------------------------
+
+    def refuse(self, where: str, wanted: str, got: object) -> NoReturn:
+        """Say that a place holds something else than it must."""
+        raise self.error(f"In {self.what}, {where} must be {wanted}. Got {show(got)} instead.")
+
+    def fields(
+        self, data: object, names: Sequence[str], where: str, optional: Sequence[str] = ()
+    ) -> Mapping[str, Any]:
+        """A mapping with exactly these fields."""
+        if not isinstance(data, Mapping):
+            self.refuse(where, "a mapping", data)
+        for name in names:
+            if name not in data:
+                raise self.error(f"In {self.what}, {where} has no {name!r}: use an undamaged copy.")
+        for name in data:
+            if name not in names and name not in optional:
+                raise self.error(
+                    f"In {self.what}, {where} has the unknown field {show(name)}: use the version "
+                    "of Voile that wrote it."
+                )
+        return data
+
+    def listed(self, data: object, where: str, length: int | None = None) -> list[Any]:
+        """A list, of this length."""
+        if not isinstance(data, list):
+            self.refuse(where, "a list", data)
+        if length is not None and len(data) != length:
+            self.refuse(where, f"a list of length {length}", data)
+        return data
+
+    def text(self, data: object, where: str) -> str:
+        """Text that can be written as UTF-8, without NUL."""
+        if not isinstance(data, str) or not is_text(data):
+            self.refuse(where, "text", data)
+        return data
+
+    def texts(self, data: object, where: str, length: int | None = None) -> tuple[str, ...]:
+        """A list of texts."""
+        return tuple(self.text(one, where) for one in self.listed(data, where, length))
+
+    def choice(self, data: object, known: Collection[str], where: str) -> str:
+        """One of some words."""
+        if not isinstance(data, str) or data not in known:
+            self.refuse(where, f"one of {', '.join(map(repr, known))}", data)
+        return data
+
+    def truth(self, data: object, where: str) -> bool:
+        """True or false; 0 and 1 are not."""
+        if not isinstance(data, bool):
+            self.refuse(where, "true or false", data)
+        return data
+
+    def whole(self, data: object, where: str, least: int = 0, most: int = LARGEST_WHOLE) -> int:
+        """A whole number; truth values are none."""
+        if type(data) is not int or not least <= data <= most:
+            wanted = f"a whole number >= {least}"
+            self.refuse(where, wanted if most == LARGEST_WHOLE else f"{wanted} and <= {most}", data)
+        return data
+
+    def number(
+        self,
+        data: object,
+        where: str,
+        least: float = -math.inf,
+        most: float = math.inf,
+        *,
+        null: float | None = None,
+    ) -> float:
+        """A finite number; truth values are none. With ``null``, None stands for that."""
+        if data is None and null is not None:
+            return null
+        if isinstance(data, (int, float)) and not isinstance(data, bool):
+            try:
+                number = float(data)
+            except OverflowError:
+                number = math.inf
+            if math.isfinite(number) and least <= number <= most:
+                return number
+        bounds = "" if least == -math.inf else f" >= {least:g}"
+        bounds += "" if most == math.inf else f" and <= {most:g}" if bounds else f" <= {most:g}"
+        return self.refuse(where, f"finite numbers{bounds}", data)
