@@ -176,9 +176,9 @@ def ask_about_rows(
 def _alike(schema: Schema, columns: dict[str, NDArray[Any]], rows: int) -> list[NDArray[np.int64]]:
     """Positions of rows that lack a value in the same columns, for each such kind of row.
 
-    A type without missing values gives way where one is missing (small whole numbers become floats),
-    for all rows that are handed over together. So that no row changes how another one looks to the
-    model, only rows that look alike in that are.
+    A type without missing values gives way where one is missing (small whole numbers become
+    floats), for all rows that are handed over together. So that no row changes how another one
+    looks to the model, only rows that look alike in that are.
     """
     lacks = np.zeros((rows, len(schema)), dtype=np.bool_)
     for j, (name, column) in enumerate(schema.items()):
