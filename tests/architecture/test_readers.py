@@ -23,6 +23,7 @@ ELSEWHERE = {
     "voile.federated.flower.resident": "the order of the process that started it",
     "voile.privacy.ledger.answers": "answers in a ledger",
     "voile.privacy.ledger.sql": "the ledger itself",
+    "voile.privacy.signing": "private keys of the house itself; its tests damage them",
     "voile.schema.files": "schemas, through Schema",
     "voile.federated.networks.workshop": "weights in memory",
 }

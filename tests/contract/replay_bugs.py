@@ -19,13 +19,14 @@ from voile.privacy.budget import Relation
 from voile.privacy.clients.terms import Terms
 from voile.privacy.discovery import levels, missing, tree
 from voile.privacy.events import Gaussian, Plan, Step
+from voile.privacy.filter import Filter
 from voile.privacy.grant import Grant, Ticket
 from voile.privacy.ledger import Ledger
-from voile.privacy.mechanisms import selection, sums
+from voile.privacy.mechanisms import aggregate, selection, sums
 from voile.privacy.mechanisms.slopes import PrivateSlopes
 from voile.privacy.queries import CellQuery, NumberCounts, RowCount, Together
 from voile.privacy.sources.source import RowSource
-from voile.privacy.sources.units import UnitCounter
+from voile.privacy.sources.units import UnitRows
 from voile.privacy.sources.weights import RowWeights
 
 
@@ -188,6 +189,26 @@ def repeated_key():
         yield
 
 
+def remembered_coins():
+    """Coins of one number and rate are flipped once, and heard every time."""
+    known = {}
+    flip = noise._flip
+
+    def same(count, rate, stream):
+        return known.setdefault((count, rate), flip(count, rate, stream)).copy()
+
+    return patch.object(noise, "_flip", same)
+
+
+def _in_turn(size, groups):
+    return np.arange(size) % groups
+
+
+def _first_rows(draw, size, rate):
+    """The same places are held out, whatever rows are there."""
+    return np.random.default_rng(3).random(size) < rate
+
+
 def _truncated(draw, size, scale):
     return np.clip(draw(size, scale), -int(scale), int(scale))
 
@@ -256,8 +277,8 @@ def _of_another_relation(original, *args):
 # -- units, weights, samples, choices, clients --------------------------------------------------
 
 
-def _everybody(self, private_values):
-    return np.ones(len(private_values), dtype=np.bool_)
+def _everybody(self):
+    return [np.ones(len(block), dtype=np.bool_) for block in self._blocks]
 
 
 def _unbounded(self, values):
@@ -305,7 +326,7 @@ BUGS = (
         "network of all rows", "sensitivity"),
     bug("weights not bounded", instead(RowWeights, "relative", _unbounded), "rows with weights",
         "sensitivity"),
-    bug("rows of a person not bounded", instead(UnitCounter, "choose", _everybody),
+    bug("rows of a person not bounded", instead(UnitRows, "choose", _everybody),
         "EBM of people", "sensitivity"),
     # wrong relation
     bug("a row replaced counted as a row added", instead(Together, "sensitivity", _of_one_row),
@@ -372,6 +393,23 @@ BUGS = (
         "permute and flip", "sensitivity"),
     bug("the best chosen without chance", instead(selection, "_rejection", _best),
         "exponential mechanism", "noise"),
+    bug("the same sample in every step", remembered_coins, "sampled Gaussian sums", "sampling"),
+    bug("rows dealt in turn", instead(noise, "deal", _in_turn), "LVQ1 by groups", "sensitivity",
+        "sampling"),
+    bug("rows shuffled by a seed, then split", around(noise, "bernoulli", _first_rows),
+        "rows held out", "sensitivity"),
+    bug("a centre of attention with too little noise",
+        instead(aggregate, "noise_scale", lambda *a: 16.0), "centre of attention", "sensitivity"),
+    bug("a mean of groups for half a ball",
+        around(aggregate, "clipped_total", lambda f, s, bound, grid: f(s, 1e3, grid)),
+        "mean of groups", "sensitivity"),
+    # totals and units
+    bug("a ledger that adds up a quarter",
+        around_method(Filter, "price", lambda f, *a: replace(f(*a), loss=f(*a).loss / 4)), "EBM",
+        "composition"),
+    bug("a receipt for a person, of rows",
+        around(ebm_fit, "write_receipt", lambda f, *a: replace(f(*a), unit="person")), "EBM",
+        "receipt"),
     # clients
     bug("clients who add a quarter of their share",
         around_method(Terms, "share", lambda f, self, scale: f(self, scale) / 4.0),

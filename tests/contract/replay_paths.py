@@ -195,7 +195,7 @@ def selected(mechanism):
 
 
 def _learn(arrays):
-    return [arrays["n"].mean(), np.abs(arrays["n"]).max()]
+    return [9 * arrays["n"].mean(), np.abs(arrays["n"]).max()]
 
 
 def grouped(event, release):
@@ -210,13 +210,20 @@ def mean_of_groups(table, ticket):
     return aggregate_mean(table, ["n"], _learn, groups=5, size=2, bound=1.5, ticket=ticket)
 
 
-_ATTENTION = Approximate(epsilon=5.0, delta=1e-4)
+_ATTENTION = Approximate(epsilon=5.0, delta=1e-3)
 
 
 def attended(table, ticket):
-    groups = attention_groups(2, _ATTENTION.epsilon, _ATTENTION.delta) + 2
+    groups = attention_groups(1, _ATTENTION.epsilon, _ATTENTION.delta) + 2
     return center_of_attention(
-        table, ["n"], _learn, groups=groups, size=2, lower=-3.0, upper=3.0, ticket=ticket
+        table,
+        ["n"],
+        lambda arrays: [arrays["n"].mean()],
+        groups=groups,
+        size=1,
+        lower=-3.0,
+        upper=3.0,
+        ticket=ticket,
     )
 
 
@@ -438,6 +445,21 @@ def averaged(**settings):
     return run
 
 
+# -- settings that ask something else -----------------------------------------------------------
+
+SETTINGS = (
+    (EBMClassifier, {"bins": 4, "rounds": 5}),
+    (EBMClassifier, {"monotone": {"u": "decreasing"}, "rounds": 1}),
+    (LVQ1Classifier, {"typical": 1.0}),
+    (LVQ1Classifier, {"prototypes_per_class": {"no": 1, "yes": 3}}),
+    (GLVQClassifier, {"typical": 0.0, "prototypes_per_class": "auto"}),
+    (GMLVQClassifier, {"mechanism": "sgd", "rate": 0.5, "epochs": 1, "clip": 0.1}),
+    (GLVQClassifier, {"mechanism": "sample_aggregate"}),
+    (LocallyLinearClassifier, {"steps": 2, "normalise": True, "clip": 0.2}),
+    (LocallyLinearClassifier, {"steps": 2, "projection": 3, "shared_projection": True}),
+    (LocallyLinearClassifier, {"steps": 2, "maps": 1, "centring": "none", "learning_rate": 1.0}),
+)
+
 # -- the list -----------------------------------------------------------------------------------
 
 _SUMS, _LEVELS = "gaussian_sum", "find_levels"
@@ -456,7 +478,7 @@ def make_paths():
         ),
         Path(
             "sampled Gaussian sums",
-            sums(lambda n: PoissonGaussian(n, 3.0, 0.3), gaussian_sum),
+            sums(lambda n: PoissonGaussian(n, 3.0, 0.3), gaussian_sum, times=4),
             (_SUMS,),
             fast=3,
             budget=Budget(4.0, 1e-5),
@@ -504,7 +526,7 @@ def make_paths():
             "centre of attention",
             grouped(_ATTENTION, attended),
             ("center_of_attention", "attention_groups"),
-            budget=Budget(8.0, 1e-3),
+            budget=Budget(8.0, 1e-2),
             filter="renyi",
             fast=3,
         ),
@@ -631,7 +653,32 @@ def make_paths():
             (_SUMS, "LocallyLinearClassifier"),
             near=people_of,
         ),
+        Path(
+            "locally linear maps of people, one row each sampled",
+            fit(LocallyLinearClassifier, steps=3, people=1, sampling_rate=0.4),
+            (_SUMS, "LocallyLinearClassifier"),
+            near=people_of,
+            fast=2,
+        ),
+        *(
+            Path(f"{cls.__name__} with {settings}", fit(cls, **settings), (_SUMS, cls.__name__))
+            for cls, settings in SETTINGS
+        ),
+        *(
+            Path(
+                f"a number with {settings}",
+                fit(EBMRegressor, target=NUMBER, **settings),
+                (_SUMS, "EBMRegressor"),
+                NUMBER,
+            )
+            for settings in ({"method": "cyclic", "rounds": 1}, {"bins": 6, "rounds": 4})
+        ),
         # evaluation
+        Path(
+            "evaluation of maps",
+            evaluated(LocallyLinearClassifier, groups=["c"]),
+            (_SUMS, "score_private"),
+        ),
         Path(
             "evaluation of classes",
             evaluated(EBMClassifier, groups=["c"]),
@@ -734,6 +781,34 @@ def make_paths():
             (_SUMS, "NetworkClassifier"),
         ),
         Path("network, sparse noise", network(placement="sparse"), (_SUMS, "NetworkClassifier")),
+        Path(
+            "network, shuffled noise", network(placement="shuffled"), (_SUMS, "NetworkClassifier")
+        ),
+        *(
+            Path(
+                f"{cls.__name__} over clients, trust {trust}",
+                federated(cls, trust, target=target, **settings),
+                (_SUMS, cls.__name__, "Federation"),
+                target,
+            )
+            for cls, trust, target, settings in (
+                (GMLVQClassifier, "shares", CLASSES, {}),
+                (LocallyLinearClassifier, "nobody", CLASSES, {"steps": 2, "sampling_rate": 0.5}),
+                (EBMRegressor, "shares", NUMBER, {"rounds": 2}),
+            )
+        ),
+        *(
+            Path(
+                f"explainer, {strategy} with {settings}",
+                explained(strategy, **settings),
+                ("PrivateExplainer",),
+                budget=Budget(2.0, 1e-5),
+            )
+            for strategy, settings in (
+                ("release", {"weight": "gaussian", "intercept": False}),
+                ("interactive", {"weight": "exponential", "radius": 1.0}),
+            )
+        ),
         Path("network over clients", network("aggregator"), (_SUMS, "NetworkClassifier")),
         Path("network over clients, shares", network("shares"), (_SUMS, "NetworkClassifier")),
         Path(

@@ -633,7 +633,10 @@ def _run_ledger(path: Path) -> None:
 
 
 READERS["ledger"] = Reader(
-    _ledger_bytes, _run_ledger, ("voile.privacy.ledger.entry.Facts.from_json",), "file.db"
+    _ledger_bytes,
+    _run_ledger,
+    ("voile.privacy.ledger.facts", "voile.privacy.ledger.entry"),
+    "file.db",
 )
 
 

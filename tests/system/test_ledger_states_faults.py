@@ -16,8 +16,9 @@ from voile.privacy.filter import Amount, Filter
 from voile.privacy.ledger import Admission, Ledger
 
 SEARCH = settings(
-    max_examples=100,
+    max_examples=300,
     stateful_step_count=15,
+    derandomize=True,
     phases=[Phase.generate],
     report_multiple_bugs=False,
     suppress_health_check=list(HealthCheck),
@@ -212,7 +213,7 @@ class Discretised(Quick):
 
 
 def test_nothing_is_found_where_nothing_is_wrong():
-    run_state_machine_as_test(Quick, settings=SEARCH)
+    run_state_machine_as_test(Quick, settings=settings(SEARCH, max_examples=50))
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)

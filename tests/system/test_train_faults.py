@@ -15,6 +15,9 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="signals and dev
 LEDGER_WAYS = ("gone", "before", "before,once", "after", "after,once")
 DISK_WAYS = ("lasts,here", "lasts,everywhere", "once,here", "full,once", "full,lasts,everywhere")
 
+MOST_TRANSACTIONS, MOST_CALLS = 10, 24
+"""Of one training; if it comes to make more, faults must come later, too."""
+
 
 def run_script(folder, *faults):
     """What the script prints; forked from it, never from the test process, which has threads."""
@@ -32,15 +35,14 @@ def run_script(folder, *faults):
 def test_every_transaction_and_every_second_call_about_files_may_fail(tmp_path):
     """One after the other: before the payment, between training and evaluation, at the very end."""
     ways = [f"disk:{{}}:{way}" for way in DISK_WAYS] + ["kill:{}", "gone:{}"]
-    faults = [f"ledger:{at}:gone" for at in range(1, 9)]
-    faults += [ways[at % len(ways)].format(at) for at in range(2, 24, 2)]
+    faults = [f"ledger:{at}:gone" for at in range(1, MOST_TRANSACTIONS + 1)]
+    faults += [ways[at % len(ways)].format(at) for at in range(2, MOST_CALLS, 2)]
     found = run_script(tmp_path, *faults)
     assert found["wrong"] == {}
     assert sum(found["ends"].values()) == len(faults)
     assert {"4 paid 0 old", "9 paid 1 new", "9 paid 2 new", "9 paid 2 old"} <= set(found["ends"])
-    # Those that are counted are the calls that a training makes.
-    assert found["calls"]["ledger"] == 8
-    assert 20 <= found["calls"]["disk"] <= 30
+    assert 0 < found["calls"]["ledger"] <= MOST_TRANSACTIONS
+    assert 0 < found["calls"]["disk"] <= MOST_CALLS
 
 
 @pytest.mark.slow

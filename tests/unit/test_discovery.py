@@ -144,6 +144,37 @@ def test_hardly_any_rows_still_give_a_histogram(rows):
         assert np.isfinite(found.quantile(np.array([0.0, 0.25, 0.5, 1.0]))).all()
 
 
+@pytest.mark.parametrize("numbers", [2, 3, 5, 7, 13, 64, 100, 1000, 4095, 4096, 4097, 10_000])
+@pytest.mark.parametrize("lower", [0, -7, 2**40])
+def test_whole_numbers_are_never_cut(numbers, lower):
+    values = lower + np.arange(numbers) * 1.0
+    bounds = Number(lower, lower + numbers - 1, whole=True)
+    exact = histogram_of(np.repeat(values, 3), bounds, plan=Plan.of(look=Unprotected(1)))
+    noised = histogram_of(np.repeat(values, 3), bounds)
+    for found in (exact, noised, exact.equal_mass(16), noised.equal_mass(16), exact.equal_width(9)):
+        assert (found.edges[0], found.edges[-1]) == (bounds.lower, bounds.upper)
+        assert (found.edges[1:-1] % 1 == 0.5).all()
+        assert (np.diff(found.edges) > 0).all()
+        assert len(found.counts) == len(found.edges) - 1 == len(found.cells) - 1
+        assert (np.diff(found.cells) > 0).all()
+    for found in (exact, exact.equal_mass(16)):
+        inside = np.diff(np.searchsorted(values, [-np.inf, *found.edges[1:-1], np.inf]))
+        assert found.counts.tolist() == (3.0 * inside).tolist()
+    if numbers <= 16:
+        assert exact.equal_width(16).counts.tolist() == [3.0] * numbers
+
+
+@pytest.mark.parametrize("values", SHAPES.values(), ids=SHAPES)
+def test_bounds_of_whole_numbers_are_whole(values):
+    table = protect({"a": values}, schema=Schema({"a": Number(whole=True, missing=False)}))
+    with fixed_noise(1):
+        found = find_bounds(table, "a", ticket_for(table, EPSILON_1))
+    assert found.whole
+    assert not found.missing
+    assert found.lower.is_integer()
+    assert found.upper.is_integer()
+
+
 def test_missing_values_are_counted_apart():
     values = np.concatenate([np.full(ROWS, np.nan), DRAW.uniform(0, 1, ROWS)])
     found = histogram_of(values, Number(0, 1))

@@ -287,6 +287,16 @@ def test_lists_and_mappings():
     assert series["n"].dtype == np.float64
 
 
+def test_a_key_that_the_first_mapping_lacks_is_missing_there():
+    """Whether there is an error, and which columns there are, must not hang on one row."""
+    named = Schema({"n": Number(0, 9), "t": Category(["a", "b"])})
+    records = [{"n": 1}, {"n": 2, "t": "b"}]
+    rows, _, given = read_rows(records, schema=named)
+    assert rows == {"n": [1, 2], "t": [None, "b"]}
+    assert protect(rows, schema=named).schema == named
+    assert [one.name for one in given.form.columns] == ["n", "t"]
+
+
 def test_a_parquet_file(tmp_path):
     frame = make_frame()
     frame.to_parquet(tmp_path / "rows.parquet")

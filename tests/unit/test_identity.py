@@ -49,7 +49,15 @@ NONE = [
     *((12,), 12j, object(), Fraction(12), 2.0**53, float(2**60), np.float32(2**24), 10**5000),
     *(np.float16(2048), "9007199254740993.0", Decimal("1E+100000"), np.array([12]), int, 1e300),
 ]
-SAME = [WHOLE, MOMENT, UNIQUE, [True, "true", "TRUE", 1, np.True_, "1.0"], ["-7", -7, "-7.0"]]
+PADDED = ["Jörg", "Jörg\0\0", " Jörg", "Jörg".encode(), "Jörg\0\0\0".encode(), np.str_("Jörg")]
+SAME = [
+    WHOLE,
+    PADDED,
+    MOMENT,
+    UNIQUE,
+    [True, "true", "TRUE", 1, np.True_, "1.0"],
+    ["-7", -7, "-7.0"],
+]
 DOUBTFUL = [
     ["12", "0012", "012.0", "+12", "１２", "1.2e1", "'12'", '"0012', "1 2", "12\u200b", "١٢"],
     ["ab", "AB", "a b", "ａｂ", "\tAb", "a\u00adb"],

@@ -268,7 +268,7 @@ def test_names_are_shown_and_never_run():
 def test_edits_are_told_with_who_when_what_and_why():
     page = draw_report(fitted(census_model()))
     text = text_of(page)
-    assert "changed 2 times by people" in text
+    assert "edited 2 times after training, by people" in text
     for edit in census_model().edits:
         for word in (edit.who, edit.when, edit.term, edit.why):
             assert word in text

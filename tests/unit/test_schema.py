@@ -39,6 +39,21 @@ def test_number_keeps_floats_and_tells_whether_it_is_known():
     assert not Number().known
     assert repr(Number(17, 90.5)) == "Number(17, 90.5)"
     assert repr(Number()) == "Number()"
+    assert repr(Number(whole=True)) == "Number(whole=True)"
+    assert repr(Number(0, 9, missing=False)) == "Number(0, 9, missing=False)"
+    assert repr(Category(["a"], missing=False)) == "Category(['a'], missing=False)"
+
+
+@pytest.mark.parametrize("most", [2.5, 2.0**52, 1e300])
+def test_whole_numbers_have_whole_bounds(most):
+    with pytest.raises(SchemaError, match="whole"):
+        Number(0, most, whole=True)
+    with pytest.raises(SchemaError, match="whole"):
+        Number(-most, 0, whole=True)
+    with pytest.raises(SchemaError, match="True or False"):
+        Number(0, 1, whole=most)
+    with pytest.raises(SchemaError, match="True or False"):
+        Category(missing=None)
 
 
 @pytest.mark.parametrize(
@@ -212,10 +227,20 @@ levels = (
     | st.floats(allow_nan=False, allow_infinity=False)
     | texts
 )
-numbers = st.just(Number()) | st.lists(
-    st.floats(-1e300, 1e300), min_size=2, max_size=2, unique=True
-).map(lambda bounds: Number(*sorted(bounds)))
-categories = st.just(Category()) | st.lists(levels, unique=True, max_size=5).map(Category)
+bounds = st.just(()) | st.lists(st.floats(-1e300, 1e300), min_size=2, max_size=2, unique=True).map(
+    sorted
+)
+whole_bounds = st.just(()) | st.lists(
+    st.integers(-(2**51), 2**51), min_size=2, max_size=2, unique=True
+).map(sorted)
+numbers = st.builds(
+    lambda ends, missing: Number(*ends, missing=missing), bounds, st.booleans()
+) | st.builds(
+    lambda ends, missing: Number(*ends, whole=True, missing=missing), whole_bounds, st.booleans()
+)
+categories = st.builds(
+    Category, st.none() | st.lists(levels, unique=True, max_size=5), missing=st.booleans()
+)
 columns = numbers | categories
 schemas = st.builds(
     Schema,
@@ -244,6 +269,21 @@ def test_schemas_survive_every_format(schema):
     ):
         assert again == schema
         assert types_of(again) == types_of(schema)
+
+
+def test_what_is_usual_is_not_written():
+    """Files of earlier versions say nothing of whole numbers and gaps, and mean the same."""
+    schema = Schema({"a": Number(0, 1), "b": Category(["x"]), "c": Number()})
+    assert schema.to_dict()["columns"] == {
+        "a": {"kind": "number", "lower": 0.0, "upper": 1.0},
+        "b": {"kind": "category", "levels": ["x"]},
+        "c": {"kind": "number"},
+    }
+    said = Schema({"a": Number(0, 1, whole=True), "b": Category(missing=False)})
+    assert said.to_dict()["columns"] == {
+        "a": {"kind": "number", "lower": 0.0, "upper": 1.0, "whole": True},
+        "b": {"kind": "category", "missing": False},
+    }
 
 
 @pytest.mark.parametrize("name", ["schema.json", "schema.yaml", "schema.YML"])
@@ -283,6 +323,14 @@ def test_save_and_load_refuse(tmp_path):
         ("{voile_schema: 1, columns: {a: {kind: number, lower: 1}}}", "column 'a'"),
         ("{voile_schema: 1, columns: {a: {kind: number, lower: '1', upper: 2}}}", "column 'a'"),
         ("{voile_schema: 1, columns: {a: {kind: number, lower: .nan, upper: 2}}}", "column 'a'"),
+        ("{voile_schema: 1, columns: {a: {kind: number, whole: 1}}}", "'whole' of a Number"),
+        ("{voile_schema: 1, columns: {a: {kind: number, missing: none}}}", "True or False"),
+        ("{voile_schema: 1, columns: {a: {kind: number, missing: no}}}", "no without quotes"),
+        ("{voile_schema: 1, columns: {a: {kind: category, whole: true}}}", "'whole'"),
+        (
+            "{voile_schema: 1, columns: {a: {kind: number, lower: 0, upper: 2.5, whole: true}}}",
+            "column 'a': The bounds of whole numbers",
+        ),
         ("{voile_schema: 1, columns: {a: {kind: category, levels: ab}}}", "column 'a'"),
         ("{voile_schema: 1, columns: {a: {kind: category, levels: {a: 1}}}}", "column 'a'"),
         ("{voile_schema: 1, columns: {a: {kind: category, levels: [[a]]}}}", "column 'a'"),

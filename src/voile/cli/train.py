@@ -167,17 +167,17 @@ def _part(
         return rows, None
     from voile.privacy.holdout import hold_out
 
-    _check_room(shares, book)
+    _check_room(shares, book, public)
     unit = None if public.unit is None else public.unit.column
     learned, held, _, _ = hold_out(rows, None, share=holdout, unit=unit)
     return learned, held
 
 
-def _check_room(shares: Shares, book: Ledger) -> None:
+def _check_room(shares: Shares, book: Ledger, public: Schema) -> None:
     """Refuse a training whose estimate of quality the ledger would refuse: nothing is paid yet."""
     from voile.privacy.events import Gaussian, Plan
     from voile.privacy.gaussian_dp import mu_of
-    from voile.privacy.ledger.affordable import check_affordable
+    from voile.privacy.grant import unit_of
 
     assert shares.quality is not None
     if shares.training.unlimited:
@@ -188,7 +188,8 @@ def _check_room(shares: Shares, book: Ledger) -> None:
     )
     both = Plan.of(training=training, quality=quality)
     try:
-        check_affordable(book, both, "The training with the estimate of its quality")
+        what = "The training with the estimate of its quality"
+        book.check_affordable(both, what, unit=unit_of(public))
     except BudgetExceeded as error:
         raise BudgetExceeded(f"{error} Or leave the estimate out: --no-evaluate.") from None
 

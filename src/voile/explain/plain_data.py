@@ -14,6 +14,9 @@ from voile.strict import Strict
 
 EXPLANATION = Strict(DataError, "an explanation")
 
+LARGEST = 1e100
+"""Numbers of explanations are no larger: what is added up and multiplied of them stays finite."""
+
 
 def freeze(
     values: object, shape: tuple[int, ...], what: str, *, known: bool = False
@@ -46,8 +49,11 @@ def freeze(
         raise DataError(
             f"The {what} of an explanation must have shape {shape}. Got {array.shape} instead."
         )
-    if known and not np.isfinite(array).all():
+    finite = np.isfinite(array)
+    if known and not finite.all():
         raise DataError(f"The {what} of an explanation must be finite numbers.")
+    if (np.abs(array[finite]) > LARGEST).any():
+        raise DataError(f"The {what} of an explanation must be numbers up to {LARGEST:g}.")
     array.setflags(write=False)
     return array
 

@@ -38,7 +38,7 @@ _FINE = 1e-4
 _COARSENESS = 10
 """Discretisation of privacy losses, and how much coarser it may be to find where to look."""
 
-_LARGEST_LOSS = 1e3
+_LARGEST_LOSS = 500.0
 """Loss of one look beyond which nothing is protected, and distributions outgrow any memory."""
 
 _NEIGHBOURS = {
@@ -206,6 +206,9 @@ def _compose(events: tuple[Event, ...], relation: Relation, coarse: bool) -> Los
     mu = math.sqrt(math.fsum(event.count / event.noise_multiplier**2 for event in gaussians))
     if not others:
         return Loss(mu, chance)
+    looks = math.fsum(event.count for event in others)
+    if mu * mu > 2 * _LARGEST_LOSS or looks >= 2.0**53:  # the same, in a mixture
+        return Loss(math.inf, chance, unprotected=True)
     # Fine against the spread of the whole loss, so that small budgets are not rounded away.
     spread = math.sqrt(math.fsum(mu_squared(event) for event in events))
     interval = max(min(_FINE, spread / 300), 1e-7) * (_COARSENESS if coarse else 1)

@@ -217,6 +217,7 @@ class Plan:
     steps: tuple[Step, ...]
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "steps", tuple(self.steps))  # a list could change once it is paid
         labels = [step.label for step in self.steps]
         if len(set(labels)) != len(labels):
             raise PlanError(f"Two steps of a plan have the same label: {sorted(labels)}.")

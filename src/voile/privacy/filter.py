@@ -94,6 +94,9 @@ _ROUNDING = 1e-9
 _WORTH_ALL = 0.9
 """Share of epsilon from which a first entry may use up the whole budget by exact accounting."""
 
+_LEAST_RATE, _MOST_NOISE, _CANCELLED = 1e-5, 100.0, 1e-5
+"""Within these the accountant's Renyi divergence of a sampled look is right to that share."""
+
 _DOMINATION_SHARE = 0.02
 """Share of the slack that one non-Gaussian entry may use to be dominated by a Gaussian."""
 
@@ -245,6 +248,23 @@ class Filter:
                 mu = math.sqrt(2 * amount.loss / self.order)
                 return Budget(epsilon_of(mu, delta), delta)
 
+    def cost(self, total: Amount) -> float:
+        """The epsilon that a running total guarantees at the budget's delta, at most the budget's.
+
+        Unlike `worth`, which says what Gaussian looks could be had for an amount.
+        """
+        if self.budget.unlimited or not (total.loss or total.chance):
+            return self.budget.epsilon if self.budget.unlimited else 0.0
+        rest = self.budget.delta - total.chance
+        match self.kind:
+            case FilterKind.PURE:
+                epsilon = total.loss
+            case FilterKind.GDP:
+                epsilon = epsilon_of(math.sqrt(total.loss), rest)
+            case FilterKind.RENYI:
+                epsilon = _epsilon_of_renyi(self.order, total.loss, rest)
+        return min(max(epsilon, 0.0), self.budget.epsilon)
+
     def _renyi(self, events: Sequence[Event]) -> float:
         total = 0.0
         accountant = rdp.RdpAccountant(
@@ -266,15 +286,24 @@ class Filter:
                             "The Renyi filter prices Poisson sampling for add/remove neighbours "
                             "only: make the ledger with filter='gdp'."
                         )
-                    accountant.compose(
-                        dp_event.PoissonSampledDpEvent(
-                            event.rate, dp_event.GaussianDpEvent(event.noise_multiplier)
-                        ),
-                        event.count,
-                    )
+                    total += event.count * self._renyi_sampled(event)
                 case _:
                     raise SettingError(f"no Renyi price is known for {event.kind!r}")
-        return total + float(accountant.rdp[0])
+        return total + max(float(accountant.rdp[0]), 0.0)
+
+    def _renyi_sampled(self, event: PoissonGaussian) -> float:
+        """Renyi divergence of one sampled look, never below the true one.
+
+        Where it is tiny, the sums of the accountant cancel, even to below zero: a larger rate and
+        less noise, which cost more, are priced instead. It never costs more than without sampling.
+        """
+        rate, noise = max(event.rate, _LEAST_RATE), min(event.noise_multiplier, _MOST_NOISE)
+        accountant = rdp.RdpAccountant(
+            [self.order], privacy_accountant.NeighboringRelation.ADD_OR_REMOVE_ONE
+        )
+        accountant.compose(dp_event.PoissonSampledDpEvent(rate, dp_event.GaussianDpEvent(noise)))
+        sampled = float(accountant.rdp[0]) * (1 + _CANCELLED)
+        return min(sampled, self.order / (2 * event.noise_multiplier**2))
 
 
 def _gaussian_amount(events: Sequence[Event]) -> Amount:
@@ -288,6 +317,13 @@ def _gaussian_amount(events: Sequence[Event]) -> Amount:
 def _price(prices: Filter, events: tuple[Event, ...]) -> Amount:
     """Remembered, because jobs of many looks ask the same again and domination takes a while."""
     return prices._price(events)
+
+
+def _epsilon_of_renyi(order: float, loss: float, delta: float) -> float:
+    """Epsilon that a Renyi divergence at ``order`` implies (Canonne, Kamath & Steinke 2020)."""
+    if delta <= 0:
+        return math.inf
+    return loss + math.log1p(-1 / order) - (math.log(delta) + math.log(order)) / (order - 1)
 
 
 def _renyi_limit(order: float, epsilon: float, delta: float) -> float:

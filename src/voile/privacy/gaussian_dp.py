@@ -49,11 +49,13 @@ def epsilon_of(mu: float, delta: float) -> float:
     """Smallest epsilon with delta(epsilon) <= delta for a mu-GDP mechanism."""
     if mu <= 0:
         return 0.0
-    if delta <= 0 or mu > _LARGEST_MU:
+    if delta <= 0:
         return math.inf
+    high = mu * mu / 2 + mu * math.sqrt(2 * math.log(2 / delta)) + 1
+    if mu > _LARGEST_MU:
+        return high
     if float(delta_of(mu, 0.0)) <= delta:
         return 0.0
-    high = mu * mu / 2 + mu * math.sqrt(2 * math.log(2 / delta)) + 1
     return float(
         brentq(lambda eps: float(delta_of(mu, eps)) - delta, 0.0, high, xtol=1e-14, rtol=1e-13)
     )

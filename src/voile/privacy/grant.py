@@ -15,6 +15,7 @@ from voile.privacy.ledger.entry import ROW
 
 if TYPE_CHECKING:
     from voile.privacy.vault import PrivateTable
+    from voile.schema import Schema
 
 
 class Ticket:
@@ -126,12 +127,12 @@ class Grant:
         raise PlanError("A grant belongs to the process that paid for it.")
 
 
-def unit_of(table: PrivateTable) -> str:
-    """Whom the rows of a table stand for, as a ledger tells units apart: the column's name.
+def unit_of(schema: Schema) -> str:
+    """Whom rows stand for, as a ledger tells units apart: the column's name.
 
     How many rows of a unit are used is no part of it: the guarantee is for all of its rows.
     """
-    unit = table.schema.unit
+    unit = schema.unit
     if unit is None:
         return ROW
     return unit.column if unit.column != ROW else f"{ROW} (a column)"
@@ -149,7 +150,7 @@ def reserve(
     LedgerMismatch
         If the ledger adds up guarantees for another unit; nothing was spent.
     """
-    whom = unit or unit_of(table)
+    whom = unit or unit_of(table.schema)
     entry = table.settle(
         plan, what, ledger, lambda named: ledger.spend(plan, named, unit=whom), unit
     )
@@ -158,13 +159,13 @@ def reserve(
 
 def admit(table: PrivateTable, ledger: Ledger, most: Plan, what: str) -> Admission:
     """Set aside the most that an adaptive job on ``table`` may cost, for the unit of its rows."""
-    return ledger.admit(most, what, unit=unit_of(table))
+    return ledger.admit(most, what, unit=unit_of(table.schema))
 
 
 def charge(table: PrivateTable, admission: Admission, plan: Plan) -> Grant:
     """The same as `reserve` out of an admission, for jobs whose next look depends on the last."""
     ledger, what = admission.ledger, admission.entry.what
-    if admission.entry.unit != unit_of(table):
+    if admission.entry.unit != unit_of(table.schema):
         raise PlanError(
             "The budget was set aside for another privacy unit than that of this table: admit it "
             "for this table."

@@ -105,16 +105,20 @@ def _column(
     if isinstance(column, Category):
         levels = tuple(column.levels or ())
         release = gaussian_sum(table, CategoryCounts(name, len(levels)), ticket)
+        told = (*(str(level) for level in levels), "(other)", "(missing)")
+        if not column.missing:
+            told = told[:-1]  # the last count is of no row
         return CategorySummary(
             name=name,
-            levels=(*(str(level) for level in levels), "(other)", "(missing)"),
-            counts=tuple(np.maximum(release.values, 0.0).tolist()),
+            levels=told,
+            counts=tuple(np.maximum(release.values[: len(told)], 0.0).tolist()),
             standard_error=release.standard_error,
             found=found,
         )
     fine = find_histogram(table, name, ticket)
     coarse = fine.equal_width(bins)
-    low, middle, high = fine.quantile(np.array([0.25, 0.5, 0.75])).tolist()
+    quartiles = fine.quantile(np.array([0.25, 0.5, 0.75]))
+    low, middle, high = (np.rint(quartiles) if column.whole else quartiles).tolist()
     return NumberSummary(
         name=name,
         lower=float(coarse.edges[0]),
@@ -122,7 +126,7 @@ def _column(
         edges=tuple(coarse.edges.tolist()),
         counts=tuple(np.maximum(coarse.counts, 0.0).tolist()),
         standard_errors=tuple(coarse.standard_errors.tolist()),
-        missing=max(coarse.missing, 0.0),
+        missing=max(coarse.missing, 0.0) if column.missing else 0.0,
         quartiles=(low, middle, high),
         found=found,
     )

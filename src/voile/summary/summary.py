@@ -25,7 +25,7 @@ class NumberSummary:
     counts, standard_errors : tuple of float
         Estimated rows per bin, and the noise of each estimate.
     missing : float
-        Estimated rows without a value.
+        Estimated rows without a value; 0 if the schema says that none is missing.
     quartiles : tuple of float
         Estimated 25 %, 50 % and 75 % points.
     found : bool
@@ -45,7 +45,10 @@ class NumberSummary:
 
 @dataclass(frozen=True)
 class CategorySummary:
-    """Frequencies of one category; the last two levels are "(other)" and "(missing)"."""
+    """Frequencies of one category; the last levels are "(other)" and, if there can be, "(missing)".
+
+    Nothing is missing where the schema says so.
+    """
 
     name: str
     levels: tuple[str, ...]

@@ -11,8 +11,10 @@ from voile.audit.replaying.judging import where
 from voile.audit.replaying.oracle import least_epsilon
 from voile.audit.replaying.record import Violation
 from voile.privacy.budget import Budget, Relation
+from voile.privacy.clients.terms import CLIENT
 from voile.privacy.events import Event, Unprotected
 from voile.privacy.ledger import Ledger
+from voile.privacy.ledger.entry import EntryKind
 from voile.privacy.receipt import Receipt
 from voile.privacy.tape import Access, Tape
 
@@ -44,10 +46,23 @@ def judge_ledger(tape: Tape, ledger: Ledger) -> Iterator[Violation]:
                 yield Violation(
                     "payment", where(place, access), f"{one.paid.count} accesses were paid"
                 )
-    for access in tape.accesses:
-        if access.relation is not ledger.relation:
-            yield Violation("relation", access.label, "its relation is not that of the ledger")
-            return
+    if any(access.relation is not ledger.relation for access in tape.accesses):
+        yield Violation("relation", "the whole run", "an access has not the ledger's relation")
+    yield from _judge_total(ledger)
+
+
+def _judge_total(ledger: Ledger) -> Iterator[Violation]:
+    """What the ledger says was spent is no less than its own entries cost."""
+    if ledger.budget.unlimited:
+        return
+    spent = ledger.spent()
+    kinds = (EntryKind.SPEND, EntryKind.CHARGE)
+    paid = [entry for entry in ledger.history() if entry.kind in kinds]
+    events = [event for entry in paid for event in entry.plan.events]
+    least = least_epsilon(events, ledger.relation, spent.delta)
+    if least > spent.epsilon * (1 + _ROOM) + _ROOM:
+        text = f"it says that epsilon {spent.epsilon:.6g} is spent, its entries cost {least:.6g}"
+        yield Violation("composition", "the ledger", text)
 
 
 def judge_budget(tape: Tape, budget: Budget, relation: Relation) -> tuple[float, list[Violation]]:
@@ -78,6 +93,8 @@ def judge_receipts(tape: Tape, receipts: Sequence[Receipt]) -> Iterator[Violatio
                 )
         if accesses and any(one.relation is not receipt.relation for one in accesses):
             yield Violation("relation", receipt.what, "the receipt states another relation")
+        if any(receipt.unit not in (one.unit, CLIENT) for one in accesses):
+            yield Violation("receipt", receipt.what, "it names others than the table protects")
         events = observed(accesses)
         if math.isinf(receipt.epsilon) or any(isinstance(one, Unprotected) for one in events):
             if math.isfinite(receipt.epsilon):

@@ -34,6 +34,9 @@ ROUNDING = 1e-9
 Whole = NDArray[np.int64]
 
 _GAUSSIAN = (Gaussian, PoissonGaussian, Threshold, Approximate)
+_SURPRISE = 40.0
+"""Bits of coincidence at which samples are called the same."""
+
 _FALSE_ALARM = 1e-12
 """Probability that correct noise of one access looks too small (or too large) by its squares."""
 
@@ -145,6 +148,9 @@ def _coin_faults(access: Access) -> Iterator[str]:
     for _, coins in flipped:
         if coins.rate != rate:
             yield f"rows were sampled at the rate {coins.rate:g}, and {rate:g} was paid"
+    dealt = [coins for coins in access.coins if coins.kind == "deal"]
+    if access.groups and (not dealt or any(one.rate != access.groups for one in dealt)):
+        yield "rows were put into groups, and not by secret chance"
     if rate == 1.0:
         return
     if not flipped:
@@ -176,6 +182,25 @@ def judge_freshness(tapes: Sequence[Tape]) -> Iterator[Violation]:
                 if alike >= 2:
                     yield Violation("noise", name, f"its noise is that of {before}")
                     return
+
+
+def judge_coins(tape: Tape) -> Iterator[Violation]:
+    """No two accesses have the same sample, unless that is probable."""
+    surprise = 0.0
+    flipped: list[Coins] = []
+    for place, access in enumerate(tape.accesses):
+        for one in (access, *access.inside):
+            own = [coins for coins in one.coins if coins.kind == "sample"]
+            if not own:
+                continue
+            coins = Coins("sample", own[0].rate, np.concatenate([c.values for c in own]))
+            if any(np.array_equal(coins.values, other.values) for other in flipped):
+                alike = coins.rate**2 + (1 - coins.rate) ** 2
+                surprise -= len(coins.values) * math.log2(alike)
+            if surprise > _SURPRISE:
+                yield Violation("sampling", where(place, access), "its sample is an earlier one")
+                return
+            flipped.append(coins)
 
 
 # -- two tapes ------------------------------------------------------------------------------------

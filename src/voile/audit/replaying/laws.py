@@ -26,8 +26,9 @@ def apart(first: NDArray[np.int64], second: NDArray[np.int64], kind: str) -> flo
 
     The difference is taken in whole numbers of 64 bits, in which sums wrap around harmlessly.
     """
-    gap = (first - second).astype(np.float64)
-    return float(np.abs(gap).sum() if kind == "laplace" else np.linalg.norm(gap))
+    with np.errstate(all="ignore"):  # totals of others may be infinite: nothing is near them
+        gap = (first - second).astype(np.float64)
+        return float(np.abs(gap).sum() if kind == "laplace" else np.linalg.norm(gap))
 
 
 def gaussian_delta(mu: float, epsilon: float) -> float:

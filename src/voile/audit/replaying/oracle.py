@@ -54,6 +54,9 @@ def _least(counts: tuple[tuple[Event, int], ...], relation: Relation, delta: flo
     )
     if own > delta:
         return math.inf
+    if own == delta:
+        # Without a delta, distributions have nothing to say: pure losses add up.
+        return math.fsum(count * _pure(event) for event, count in counts)
     # Fine against the smallest pure loss, so that rounding down leaves most of it.
     small = [event.epsilon for event, _ in counts if isinstance(event, (Pure, Approximate))]
     step = max(min([_STEP, *(epsilon / 20 for epsilon in small)]), 1e-6)
@@ -79,6 +82,16 @@ def _least(counts: tuple[tuple[Event, int], ...], relation: Relation, delta: flo
             )
         )
     return float(whole.get_epsilon_for_delta(delta - own))
+
+
+def _pure(event: Event) -> float:
+    match event:
+        case Laplace():
+            return 1 / event.noise_multiplier
+        case Pure() | Approximate():
+            return event.epsilon
+        case _:
+            return math.inf
 
 
 def _distribution(event: Event, relation: Relation, step: float) -> Any:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from voile.audit.replaying.claims import judge_budget, judge_ledger, judge_receipts
-from voile.audit.replaying.judging import judge_alone, judge_freshness, judge_pair
+from voile.audit.replaying.judging import judge_alone, judge_coins, judge_freshness, judge_pair
 from voile.audit.replaying.outcomes import Outcome, watch_run
 from voile.audit.replaying.record import Replay, ReplayedAccess, Violation
 from voile.audit.replaying.releases import Releases
@@ -22,7 +22,7 @@ from voile.privacy.budget import Budget, Relation
 from voile.privacy.ledger import Ledger
 from voile.privacy.tape import Tape, listen
 
-_NAMES = re.compile(r"'[0-9a-f]{32}'|'\d{4}-\d\d-\d\dT[\d:.+Z]+'")
+_NAMES = re.compile(r"'[0-9a-f]{32,128}'|'\d{4}-\d\d-\d\dT[\d:.+Z]+'")
 _TIMES = re.compile(r"\.(seconds|duration|elapsed)$")
 _MOST_PATHS = 5
 
@@ -126,10 +126,10 @@ class _Job:
 
     def carry_out(self, table: Any, seed: int, script: Tape | None = None) -> _Done:
         tape = Tape(script)
-        ledger = Ledger(self.budget, relation=self.relation, filter=self.filter)
         with noise.fixed_noise(seed), listen(tape):
             if self.run is not None:
                 run = self.run
+                ledger = Ledger(self.budget, relation=self.relation, filter=self.filter)
                 return _Done(tape, watch_run(lambda: run(table, ledger), ledger), ledger)
             mechanism = self.mechanism
             assert mechanism is not None
@@ -144,7 +144,7 @@ class _Done:
     ledger: Ledger | None
 
     def judge(self, job: _Job) -> list[Violation]:
-        found = list(judge_alone(self.tape))
+        found = [*judge_alone(self.tape), *judge_coins(self.tape)]
         if self.ledger is not None:
             found += judge_ledger(self.tape, self.ledger)
             found += judge_receipts(self.tape, self.outcome.receipts)

@@ -111,8 +111,8 @@ class PaidSummary:
     schema : Schema
         Complete.
     whole, never_missing : frozenset of str
-        Numbers that are whole, and numbers that cannot be missing, as the schema says. (Summaries
-        of earlier versions had them from types; they are kept as they were counted.)
+        Numbers that are whole, and that cannot be missing, as the schema says; in summaries of
+        earlier versions as types said, because that is how they were counted.
     released : dict of str to ndarray
         Noised sums by look.
     errors : dict of str to float

@@ -153,7 +153,7 @@ def describe_table(
     is_records = isinstance(X, (list, tuple)) and len(X) > 0 and isinstance(X[0], Mapping)
     if not is_path:
         check_two_dimensions(X)
-    rows = X if is_path else tabulate_records(X)
+    rows = X if is_path else tabulate_records(X, () if schema is None else tuple(schema))
     found = recognise_frame(_empty_frame(X) if is_path else rows)
     if not found.columns:
         raise DataError("The table has no columns: give at least one.")
@@ -178,15 +178,17 @@ def describe_table(
     return rows, schema, _describe(found, named)
 
 
-def tabulate_records(X: object) -> object:
+def tabulate_records(X: object, names: Sequence[str] = ()) -> object:
     """A list of mappings as a mapping from names to columns; all else as it is.
 
-    Names are those of the first row, as with any list of rows; what a row lacks is missing.
+    Names are those of the first row, as with any list of rows, and those that the schema has: what
+    a row lacks is missing, and the first row is none that may decide about an error.
     """
     if not isinstance(X, (list, tuple)) or not X or not isinstance(X[0], Mapping):
         return X
     return {
-        name: [row.get(name) if isinstance(row, Mapping) else None for row in X] for name in X[0]
+        name: [row.get(name) if isinstance(row, Mapping) else None for row in X]
+        for name in dict.fromkeys([*X[0], *names])
     }
 
 

@@ -43,9 +43,10 @@ def tell_rows(
         pairs = zip(plain[name], columns[name], strict=True)
         if isinstance(column, Category):
             labels = (*map(str, column.levels or ()), OTHER, MISSING)
-            told.append([_tell_level(value, int(code), labels) for value, code in pairs])
+            never = UNREADABLE if column.missing else MISSING
+            told.append([_tell_level(value, int(code), labels, never) for value, code in pairs])
         else:
-            told.append([_tell_number(value, float(code)) for value, code in pairs])
+            told.append([_tell_number(value, float(code), column) for value, code in pairs])
     given = tuple(tuple(one[0] for one in row) for row in zip(*told, strict=True))
     read_as = tuple(tuple(one[1] for one in row) for row in zip(*told, strict=True))
     return given, read_as
@@ -111,9 +112,11 @@ def _explain_feature(one: Feature) -> ExplainedFeature:
     return ExplainedFeature(name=one.name, column=one.column, level=level, lower=lower, upper=upper)
 
 
-def _tell_number(value: Any, code: float) -> tuple[str, str]:
+def _tell_number(value: Any, code: float, column: Number) -> tuple[str, str]:
     """A value of a number as given, and how it was read if not so."""
     missing = bool(np.isnan(code))
+    if value is None and not column.missing:
+        return MISSING, short(code, digits=10, grouped=False)
     if value is None:
         return (MISSING, "") if missing else (short(code, digits=10, grouped=False), "")
     if isinstance(value, str):
@@ -121,6 +124,8 @@ def _tell_number(value: Any, code: float) -> tuple[str, str]:
         try:
             value = float(value)
         except ValueError:  # a date (read as seconds), or nothing that can be read
+            if not column.missing:
+                return text, short(code, digits=10, grouped=False)
             return text, MISSING if missing else ""
     else:
         text = short(value, digits=10, grouped=False)
@@ -129,10 +134,10 @@ def _tell_number(value: Any, code: float) -> tuple[str, str]:
     return text, "" if value == code else short(code, digits=10, grouped=False)
 
 
-def _tell_level(value: Any, code: int, labels: tuple[str, ...]) -> tuple[str, str]:
+def _tell_level(value: Any, code: int, labels: tuple[str, ...], unreadable: str) -> tuple[str, str]:
     """A value of a category as given, and how it was read if not so."""
     label = labels[min(code, len(labels) - 1)]
     if label == MISSING or code < len(labels) - 2:
         return label, ""
-    text = UNREADABLE if value is None else str(value)
+    text = unreadable if value is None else str(value)
     return text, OTHER

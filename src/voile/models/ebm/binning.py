@@ -14,7 +14,7 @@ from voile.privacy.grant import Grant
 from voile.privacy.mechanisms import gaussian_sum
 from voile.privacy.queries import TARGET, CategoryCounts
 from voile.privacy.vault import PrivateTable
-from voile.schema import Category
+from voile.schema import Category, Column
 
 Floats = NDArray[np.float64]
 
@@ -92,7 +92,8 @@ def find_bins(table: PrivateTable, grant: Grant, bins: int) -> tuple[ColumnBins,
     """Release the bins of every column, one look each.
 
     Numbers get about ``bins`` intervals of equal mass from a noised tree of counts, spikes apart;
-    the last bin is for missing values. Categories have one bin per level, other, and missing.
+    the last bin is for missing values. Categories have one bin per level, other, and missing. The
+    bin for missing values is there, and empty, if the schema says that none is missing.
     """
     result = []
     for name, column in table.schema.items():
@@ -100,18 +101,24 @@ def find_bins(table: PrivateTable, grant: Grant, bins: int) -> tuple[ColumnBins,
             query = CategoryCounts(name, len(column.levels or ()))
             release = gaussian_sum(table, query, grant.take(CATEGORIES_LOOK))
             errors = np.full(query.size, release.standard_error)
-            result.append(ColumnBins(np.zeros(0), release.values, errors))
+            counts = _without_missing(release.values, column)
+            result.append(ColumnBins(np.zeros(0), counts, errors))
             continue
         ticket = grant.take(NUMBERS_LOOK)
         found = find_histogram(table, name, ticket, resolution=2 * bins).equal_mass(bins)
         result.append(
             ColumnBins(
                 _increasing(found.edges[1:-1]),
-                np.append(found.counts, found.missing),
+                _without_missing(np.append(found.counts, found.missing), column),
                 np.append(found.standard_errors, found.node_error / np.sqrt(3.0)),
             )
         )
     return tuple(result)
+
+
+def _without_missing(counts: Floats, column: Column) -> Floats:
+    """Counts with none in the last bin where the schema says that nothing is missing."""
+    return counts if column.missing else np.append(counts[:-1], 0.0)
 
 
 def _increasing(cuts: Floats) -> Floats:

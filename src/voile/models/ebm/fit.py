@@ -33,9 +33,10 @@ from voile.privacy.discovery import complete, discovery_shape
 from voile.privacy.events import Gaussian, Plan, Step
 from voile.privacy.grant import Grant, reserve
 from voile.privacy.ledger import Ledger
+from voile.privacy.public_rows import encode_public
 from voile.privacy.receipt import Receipt, write_receipt
 from voile.privacy.vault import PrivateTable
-from voile.schema import Category, Number, Schema
+from voile.schema import Category, Column, Number, Schema
 
 Floats = NDArray[np.float64]
 Shape = Callable[[int, Floats, Floats], Floats]
@@ -253,13 +254,19 @@ def _freeze(
         if counts.sum() > 0:
             mean = counts @ scores / counts.sum()
             scores, intercept = scores - mean, intercept + mean
+        errors = trained.standard_errors[part]
+        if not column.missing:
+            # Nobody taught it anything: what is missing all the same is read as something else.
+            place = _read_missing(column, bins[k].cuts)
+            scores = np.vstack([scores[:-1], scores[[place]]])
+            errors = np.vstack([errors[:-1], errors[[place]]])
         terms.append(
             Term(
                 name,
                 column,
                 _frozen(bins[k].cuts),
                 _frozen(scores * unit),
-                _frozen(trained.standard_errors[part] * unit),
+                _frozen(errors * unit),
                 _frozen(counts),
                 _frozen(bins[k].count_errors),
             )
@@ -272,6 +279,12 @@ def _freeze(
         schema,
         receipt,
     )
+
+
+def _read_missing(column: Column, cuts: Floats) -> int:
+    """The bin of a missing value where the schema says that there is none."""
+    middle = encode_public({"gap": [None]}, Schema({"gap": column}))["gap"][0]
+    return int(middle if isinstance(column, Category) else np.searchsorted(cuts, middle, "right"))
 
 
 def _frozen(values: Floats) -> Floats:

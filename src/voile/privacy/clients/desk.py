@@ -231,7 +231,7 @@ class Desk:
         whom = f", {OF_CLIENTS}" if question.unit == CLIENT else ""
         what = f"{question.what} ({job.name[:12]}{whom})"
         if not question.final:
-            whom = question.unit or unit_of(table)
+            whom = question.unit or unit_of(table.schema)
             self.ledger.check_affordable(question.plan, what, unit=whom)
             return Paid("")
         grant = reserve(table, self.ledger, question.plan, what, unit=question.unit)

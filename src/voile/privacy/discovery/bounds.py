@@ -85,8 +85,9 @@ def find_bounds(table: PrivateTable, column: str, ticket: Ticket) -> Number:
         return replace(known, lower=0.0, upper=1.0)
     lower, upper = _edge(int(filled[0]), lower=True), _edge(int(filled[-1]), lower=False)
     if known.whole:
-        lower = max(math.floor(lower), -_LARGEST_WHOLE)
-        upper = min(math.ceil(upper), _LARGEST_WHOLE)
+        most = _LARGEST_WHOLE
+        lower = float(math.floor(min(max(lower, -most), most)))
+        upper = float(math.ceil(min(max(upper, -most), most)))
     return replace(known, lower=lower, upper=upper if lower < upper else lower + 1.0)
 
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from voile.errors import SchemaError
 from voile.privacy.grant import Ticket
-from voile.privacy.mechanisms.sums import gaussian_sum
+from voile.privacy.mechanisms import Release, gaussian_sum
 from voile.privacy.queries import TARGET, ColumnCells
 from voile.privacy.query_kernels import leaf_counts
 from voile.privacy.sources.block import Block
@@ -97,6 +97,8 @@ class Histogram:
         The edges as positions among the cells of the tree.
     node_error : float
         Standard deviation of the noise on one node of the tree.
+    whole : bool
+        Whether the values are whole numbers: inner edges lie halfway between two of them.
     """
 
     edges: NDArray[np.float64]
@@ -105,6 +107,7 @@ class Histogram:
     missing: float
     cells: NDArray[np.int64]
     node_error: float
+    whole: bool = False
 
     @property
     def rows(self) -> float:
@@ -124,8 +127,11 @@ class Histogram:
         """Cut the range into ``bins`` intervals of equal width, for looking at.
 
         ``bins`` is rounded down to a divisor of the number of cells. An interval of the tree that
-        was read as a whole is spread evenly.
+        was read as a whole is spread evenly. Whole numbers are never cut: their bins hold equally
+        many of them, or one more.
         """
+        if self.whole:
+            return self._equal_wholes(bins)
         bins = next(b for b in range(min(max(bins, 1), CELLS), 0, -1) if CELLS % b == 0)
         cells = np.arange(bins + 1) * (CELLS // bins)
         cumulative = np.concatenate([[0.0], np.cumsum(self.counts)])
@@ -137,6 +143,26 @@ class Histogram:
             self.missing,
             cells,
             self.node_error,
+        )
+
+    def _equal_wholes(self, bins: int) -> Histogram:
+        lower, upper = self.edges[0], self.edges[-1]
+        numbers = upper - lower + 1.0
+        bins = int(min(max(bins, 1), numbers if numbers <= CELLS else CELLS // 2))
+        below = np.rint(np.linspace(0.0, numbers, bins + 1))
+        ends = np.concatenate([[lower - 0.5], self.edges[1:-1], [upper + 0.5]])
+        cumulative = np.concatenate([[0.0], np.cumsum(self.counts)])
+        # The first cell of each bin is that of its first number.
+        cells = np.floor((below + 0.5) * (CELLS / numbers)).astype(np.int64)
+        cells[0], cells[-1] = 0, CELLS
+        return Histogram(
+            np.clip(lower + below - 0.5, lower, upper),
+            np.diff(np.interp(lower + below - 0.5, ends, cumulative)),
+            self._errors(cells),
+            self.missing,
+            cells,
+            self.node_error,
+            True,
         )
 
     def equal_mass(self, bins: int) -> Histogram:
@@ -185,6 +211,7 @@ class Histogram:
             self.missing,
             cells,
             self.node_error,
+            self.whole,
         )
 
 
@@ -207,7 +234,8 @@ def find_histogram(
     Returns
     -------
     Histogram
-        Intervals are fine where the rows are and coarse elsewhere.
+        Intervals are fine where the rows are and coarse elsewhere. Those of whole numbers end
+        halfway between two of them.
     """
     bounds = table.schema.target if column == TARGET else table.schema[column]
     if not isinstance(bounds, Number) or bounds.lower is None or bounds.upper is None:
@@ -215,7 +243,10 @@ def find_histogram(
             f"column {column!r} has no bounds: give Number(lower, upper), or leave them to be "
             "found and pay for it."
         )
-    release = gaussian_sum(table, TreeCells(column, bounds.lower, bounds.upper), ticket)
+    # Half a unit more on both sides gives every whole number as many cells as any other.
+    more = 0.5 if bounds.whole else 0.0
+    query = TreeCells(column, bounds.lower - more, bounds.upper + more)
+    release = gaussian_sum(table, query, ticket)
     levels = _consistent(_split_levels(release.values))
     error = release.standard_error
     total = float(levels[0].sum())
@@ -225,6 +256,8 @@ def find_histogram(
     for node in range(FANOUT):
         _read(levels, 0, node, limit, starts, counts)
     cells = np.append(np.asarray(starts, dtype=np.int64), CELLS)
+    if bounds.whole:
+        return _whole_histogram(bounds.lower, bounds.upper, cells, counts, release)
     part = cells / CELLS
     return Histogram(
         edges=bounds.lower * (1 - part) + bounds.upper * part,
@@ -233,6 +266,30 @@ def find_histogram(
         missing=float(release.values[-DEPTH:].mean()),
         cells=cells,
         node_error=error,
+    )
+
+
+def _whole_histogram(
+    lower: float,
+    upper: float,
+    cells: NDArray[np.int64],
+    counts: list[float],
+    release: Release,
+) -> Histogram:
+    """Intervals of whole numbers; those that hold none of them join the next one."""
+    numbers = upper - lower + 1.0
+    # How many numbers lie below the beginning of each interval.
+    below = np.clip(np.ceil(cells[:-1] * (numbers / CELLS) - 0.5), 0.0, numbers)
+    kept = np.flatnonzero(np.append(True, below[1:] > below[:-1]) & (below < numbers))
+    error = release.standard_error
+    return Histogram(
+        edges=np.concatenate([[lower], lower + below[kept[1:]] - 0.5, [upper]]),
+        counts=np.add.reduceat(np.asarray(counts), kept),
+        standard_errors=np.full(len(kept), error),
+        missing=float(release.values[-DEPTH:].mean()),
+        cells=np.append(cells[kept], CELLS),
+        node_error=error,
+        whole=True,
     )
 
 

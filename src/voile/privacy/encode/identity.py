@@ -31,7 +31,6 @@ import numpy as np
 
 from voile.privacy.encode.value import PrivateColumn, Unfit, encode_list, float_of, plain_value
 from voile.schema import Column
-from voile.strict import is_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,12 +163,12 @@ def _of_digits(digits: str) -> str:
 
 
 def _of_text(text: str) -> str | None:
-    if text.isascii():
-        if text.isdecimal():
-            return _of_whole(text)
-    elif not is_text(text):
-        return _of_digits(_bytes_of(text).hex())
+    if text.isascii() and text.isdecimal():
+        return _of_whole(text)
     text = text.strip(_AROUND).strip()
+    private = _bytes_of(text)
+    if private is not None:
+        return _of_digits(private.hex())
     found = _NUMBER.fullmatch(text)
     if found is not None:
         return _of_whole(text) if found[1] is None and text != "-0" else _of_float(float(text))
@@ -186,12 +185,18 @@ def _of_text(text: str) -> str | None:
     return text
 
 
-def _bytes_of(text: str) -> bytes:
-    """The bytes of what Python read as text although it was none."""
+def _bytes_of(text: str) -> bytes | None:
+    """The bytes of what Python read as text although it was none; None for text."""
+    if text.isascii():
+        return None
     try:
-        return text.encode(errors="surrogateescape")
+        text.encode()
     except UnicodeEncodeError:
-        return text.encode(errors="surrogatepass")
+        try:
+            return text.encode(errors="surrogateescape")
+        except UnicodeEncodeError:
+            return text.encode(errors="surrogatepass")
+    return None
 
 
 def _of_moment(text: str) -> str | None:

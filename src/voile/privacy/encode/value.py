@@ -252,9 +252,10 @@ def clamp(private_numbers: NDArray[np.float64], column: Number) -> NDArray[np.fl
     """
     if column.lower is None or column.upper is None:
         private_numbers = np.clip(private_numbers, -_LARGEST, _LARGEST)
-        return np.rint(private_numbers) if column.whole else private_numbers
+        return np.floor(private_numbers + 0.5) if column.whole else private_numbers
     private_numbers = np.clip(private_numbers, column.lower, column.upper)
     if not column.missing:
         middle = column.lower / 2 + column.upper / 2
         private_numbers = np.where(np.isnan(private_numbers), middle, private_numbers)
-    return np.rint(private_numbers) if column.whole else private_numbers
+    # Halves upwards, as the bins of a model have them: a cut belongs to the bin above it.
+    return np.floor(private_numbers + 0.5) if column.whole else private_numbers

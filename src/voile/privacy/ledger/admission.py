@@ -54,9 +54,7 @@ class Admission:
                         "The charge is larger than what was set aside for this job: admit a larger "
                         "upper bound. Nothing was charged."
                     )
-                entry = self.ledger._book.append(
-                    lambda last: self._line(last, EntryKind.CHARGE, plan, price, what)
-                )
+                entry = self._append(plan, price, used, what)
             self._used = used
             return entry
 
@@ -77,6 +75,21 @@ class Admission:
                 self.ledger._book.append(
                     lambda last: self._line(last, EntryKind.RELEASE, Plan(()), left, None)
                 )
+
+    def _append(self, plan: Plan, price: Amount, used: Amount, what: str | None) -> Entry:
+        made: list[Entry] = []
+
+        def decide(last: Entry | None) -> Entry:
+            made.append(self._line(last, EntryKind.CHARGE, plan, price, what))
+            return made[-1]
+
+        try:
+            return self.ledger._append(decide)
+        except LedgerError:
+            # A commit that failed may have been one: what may stand in the ledger is used.
+            if made and self.ledger._may_hold(made[-1]):
+                self._used = used
+            raise
 
     def _price(self, plan: Plan) -> Amount:
         """What looks cost out of this admission; by their own arithmetic if it stands alone."""

@@ -242,6 +242,10 @@ class Ledger(LedgerReading):
         self._unsure.difference_update(tried)
         return entry
 
+    def _may_hold(self, entry: Entry) -> bool:
+        """Whether an entry whose writing failed may stand in the book all the same."""
+        return entry.id in self._unsure
+
     def _fits_alone(self, plan: Plan, price: Amount) -> bool:
         # Only the first entry may use this; the exact accounting is costly, so ask when it decides.
         if self._filter.admits(price) or self._book.last() is not None:

@@ -70,7 +70,7 @@ class LedgerReading:
             return Budget(0.0, self.budget.delta)
         if last.alone or self.budget.unlimited:
             return self.budget
-        return self._filter.worth(last.total)
+        return Budget(self._filter.cost(last.total), self.budget.delta)
 
     def fraction_spent(self) -> float:
         """Share of the budget that is used, 0 to 1 (of mu^2 under ``gdp``)."""

@@ -14,6 +14,7 @@ from __future__ import annotations
 import hashlib
 import os
 import sqlite3
+import uuid
 import weakref
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext, suppress
@@ -164,7 +165,7 @@ class SqlBook:
 
     def _make_file(self, path: Path, facts: Callable[[], Facts]) -> None:
         """Make a file whole under another name, so that none is ever there in part."""
-        new = path.with_name(f".{path.name}.{os.getpid()}-{os.urandom(4).hex()}.new")
+        new = path.with_name(f".{path.name}.{os.getpid()}-{uuid.uuid4().hex[:8]}.new")
         try:
             if path.exists():
                 return

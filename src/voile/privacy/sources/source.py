@@ -21,7 +21,7 @@ from voile.errors import SchemaError, SettingError, VaultError
 from voile.privacy import noise
 from voile.privacy.query_kernels import check_bound
 from voile.privacy.sources.block import Block, Column
-from voile.privacy.tape.listening import summed
+from voile.privacy.tape.listening import grouped, summed
 from voile.schema import Schema
 from voile.schema.columns import Level
 
@@ -169,6 +169,7 @@ class RowSource(ABC):
         Independently and uniformly, so a row more or less changes one group and leaves the others
         as they are, in the order of the table. A group without rows has no arrays.
         """
+        grouped(groups)
         parts: list[dict[str, list[Column]]] = [{} for _ in range(groups)]
         kinds: dict[str, tuple[object, tuple[int, ...]]] = {}
         for block in self.blocks(()):

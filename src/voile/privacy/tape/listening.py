@@ -1,9 +1,9 @@
 """Where an audit listens: nothing happens here unless a tape runs.
 
 `voile.privacy.noise` draws through `overheard`, the vault reports each opening, a selection hands
-in its sampler, and a client of a federation says that it is the one who answers. A tape is of the
-whole process, threads included: nothing else may use private rows while it runs. Under a tape the
-noise has a fixed seed, so that no receipt of an audited run states a guarantee.
+in its sampler, and a client of a federation says that it is the one who answers. A tape belongs to
+its context: other threads draw as ever, and a run that draws in threads of its own is told that its
+noise was not heard. Under a tape no receipt states a guarantee.
 Proof: docs/proofs/replay.md.
 """
 
@@ -12,6 +12,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from voile.errors import SettingError
@@ -22,24 +23,24 @@ if TYPE_CHECKING:
 
 Draw = TypeVar("Draw", bound=Callable[..., Any])
 
-_running: list[Tape] = []
+_running: ContextVar[Tape | None] = ContextVar("voile_tape", default=None)
 
 
 def current() -> Tape | None:
     """The tape that runs, if any."""
-    return _running[-1] if _running else None
+    return _running.get()
 
 
 @contextmanager
 def listen(tape: Tape) -> Iterator[None]:
     """Let a tape hear all that happens in the block."""
-    if _running:
+    if current() is not None:
         raise SettingError("One audit listens already: replay one run after the other.")
-    _running.append(tape)
+    token = _running.set(tape)
     try:
         yield
     finally:
-        _running.remove(tape)
+        _running.reset(token)
 
 
 def overheard(draw: Draw) -> Draw:
@@ -49,9 +50,11 @@ def overheard(draw: Draw) -> Draw:
     hear = draw.__name__.strip("_")
 
     @functools.wraps(draw)
-    def drawn(*args: Any) -> Any:
+    def drawn(*args: Any, **named: Any) -> Any:
         tape = current()
-        return draw(*args) if tape is None else getattr(tape, hear)(draw, *args)
+        if tape is None:
+            return draw(*args, **named)
+        return getattr(tape, hear)(draw, *args, **named)
 
     return drawn  # type: ignore[return-value]
 
@@ -67,6 +70,13 @@ def summed(query: Query, grid: float) -> None:
     tape = current()
     if tape is not None:
         tape.sum(query, grid)
+
+
+def grouped(groups: int) -> None:
+    """Say that rows are dealt into so many groups."""
+    tape = current()
+    if tape is not None:
+        tape.group(groups)
 
 
 def keyed(names: Callable[[], Sequence[object]]) -> None:

@@ -100,8 +100,12 @@ class Access:
         Whom the clients of a federation trust; empty elsewhere.
     honest : int
         Fewest clients whose share of the noise is unknown to a server.
+    unit : str
+        Who is protected, by the schema of the table.
     rows_per_unit : int
     source : RowSource, or None
+    groups : int
+        Into how many groups rows were dealt; 0 if they were not.
     asked : list of Asked
         What was added up over the rows.
     rows : tuple of bytes, or None
@@ -120,8 +124,10 @@ class Access:
     client: str = ""
     trust: str = ""
     honest: int = 1
+    unit: str = "row"
     rows_per_unit: int = 1
     source: Any = None
+    groups: int = 0
     rows: tuple[bytes, ...] | None = None
     asked: list[Asked] = field(default_factory=list)
     added: list[Added] = field(default_factory=list)

@@ -68,7 +68,7 @@ class Tape:
     def open(self, source: Any, ticket: Ticket) -> None:
         """The vault was opened for one access that was paid for."""
         terms = getattr(source, "terms", None)
-        entry = ticket.grant.entry
+        entry, unit = ticket.grant.entry, source.schema.unit
         try:
             paid = entry.plan[ticket.label]
         except PlanError:
@@ -83,8 +83,8 @@ class Tape:
                 self._clients[-1],
                 "" if terms is None else str(terms.trust),
                 1 if terms is None else terms.honest,
-                (1 if source.schema.unit is None else source.schema.unit.rows)
-                * source.places_per_unit,
+                "row" if unit is None else str(unit),
+                (1 if unit is None else unit.rows) * source.places_per_unit,
                 source,
             )
         )
@@ -92,6 +92,7 @@ class Tape:
     def begin(self, access: Access) -> None:
         """All that is drawn from now on belongs to this access."""
         outer = self._at[0] if len(self._at) > 1 else None
+        self._names = None
         if outer is not None:
             outer.inside.append(access)
         else:
@@ -119,13 +120,20 @@ class Tape:
         if access is not None:
             access.asked.append(Asked(query, grid))
 
+    def group(self, groups: int) -> None:
+        """Rows are about to be dealt into groups."""
+        access = self._at[-1]
+        if access is not None:
+            access.groups = groups
+
     # -- noise --------------------------------------------------------------------------------
 
     def draw(self, draw: Callable[..., Whole], shape: Shape, size: Any, scale: float) -> Whole:
         """Noise was asked for."""
         values = draw(shape, size, scale)
         kind = "gaussian" if shape is GAUSSIAN else "laplace"
-        added = Added(kind, float(scale), values, self._names)
+        names = self._names if self._names is not None and len(self._names) == len(values) else None
+        added = Added(kind, float(scale), values, names)
         self._names = None
         access = self._at[-1]
         if access is None:
