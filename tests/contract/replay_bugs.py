@@ -233,6 +233,18 @@ def _take_less(original, self, label):
     return Ticket(self, label, event)
 
 
+def _peeking(original, self, table, *rest):
+    """Whether there are many rows decides nothing here, yet nobody paid for knowing it."""
+    self._many = int(vault._ROWS[table].total(RowCount(), 1.0)[0]) > 1000
+    return original(self, table, *rest)
+
+
+def _also_exact(original, self, query, grid, scale, *, rate=1.0):
+    noised = original(self, query, grid, scale, rate=rate)
+    assert self.total(RowCount(), grid)[0] >= 0
+    return noised
+
+
 def _uncounted(original, self, label):
     """No step of a plan is ever used up."""
     return Ticket(self, label, self.plan[label])
@@ -371,6 +383,10 @@ BUGS = (
         _SUMMED, "noise"),
     bug("a ticket used twice", around(tree, "gaussian_sum", _open_twice), "summary", "payment",
         "receipt"),
+    bug("an exact count behind the back of the ledger",
+        around_method(EBMClassifier, "_train", _peeking), "EBM", "stray"),
+    bug("an exact count beside a noised one",
+        around_method(RowSource, "noised_total", _also_exact), _SUMMED, "payment"),
     bug("tickets that are never used up", around_method(Grant, "take", _uncounted), "too many",
         "payment"),
     bug("an entry in another ledger", around(ebm_fit, "reserve", _unwritten), "EBM", "payment"),

@@ -162,7 +162,8 @@ def _change(tree, chance):
         case 6 if isinstance(holder, dict):
             holder[chance.choice(("x", "", "a\0b", "\ud800", "kind", "format"))] = holder.pop(key)
         case 7 if isinstance(holder, dict):
-            holder[chance.choice(("x", "", "\ud800", "notes"))] = chance.choice(_VALUES)
+            name = chance.choice(("x", "", "\ud800", "notes"))
+            holder[name] = copy.deepcopy(chance.choice(_VALUES))
         case 8 if isinstance(value, list):
             value.append(copy.deepcopy(chance.choice((*_VALUES, *value[:3]))))
         case 9 if isinstance(value, list) and value:

@@ -80,8 +80,8 @@ def test_a_ledger_that_goes_between_training_and_evaluation_costs_no_model(go, m
 
     save = EBMClassifier.save
 
-    def save_and_lose(self, path):
-        save(self, path)
+    def save_and_lose(self, *given, **named):
+        save(self, *given, **named)
         (go.folder / "l.db").rename(go.folder / "gone.db")
 
     monkeypatch.setattr(EBMClassifier, "save", save_and_lose)

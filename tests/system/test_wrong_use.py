@@ -293,8 +293,8 @@ def test_what_was_released_is_paid_and_kept_when_the_rest_is_refused(place, monk
     """Somebody else spends what is left, while the training goes on."""
     save = EBMClassifier.save
 
-    def save_and_be_late(self, path):
-        save(self, path)
+    def save_and_be_late(self, *given, **named):
+        save(self, *given, **named)
         ledger = Ledger(place / "hospital.db")
         loss = ledger.filter.limit.loss * (1 - ledger.fraction_spent())
         ledger.spend(Plan.of(a=Gaussian(noise_multiplier=1.01 / math.sqrt(loss))), "another job")

@@ -1,18 +1,23 @@
 """The tape hears what noise is added to, pairs rows, and changes nothing when it is off."""
 
 import threading
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from voile.errors import SettingError
+from voile import Budget, Ledger, Number, Schema, protect
+from voile.errors import SettingError, VaultError
 from voile.privacy import noise
 from voile.privacy.budget import Relation
-from voile.privacy.events import Gaussian
-from voile.privacy.tape import Access, Tape, current, listen
+from voile.privacy.events import Gaussian, Plan
+from voile.privacy.grant import Grant, reserve
+from voile.privacy.queries import RowCount
+from voile.privacy.tape import Access, Tape, at_client, current, keyed, listen, sampled
 from voile.privacy.tape.drawn import Drawn
+from voile.privacy.tape.listening import grouped, summed
 from voile.privacy.tape.records import partners
 
 
@@ -171,3 +176,122 @@ def test_rows_are_paired_with_rows_that_look_alike(before, place, other):
 
 def test_a_replaced_row_has_no_partner():
     assert partners([b"a", b"b", b"c"], [b"a", b"x", b"c"]) == [0, None, 2]
+
+
+# -- odd tapes -----------------------------------------------------------------------------------
+
+
+class Elsewhere:
+    """A source whose rows lie with clients."""
+
+    schema = Schema({"a": Number(0, 1)})
+    places_per_unit = 1
+
+    def blocks(self, names):
+        raise VaultError("elsewhere")
+
+
+def test_without_a_tape_nobody_listens():
+    keyed(lambda: 1 / 0)
+    grouped(3)
+    summed(RowCount(), 1.0)
+    assert sampled(lambda: 4, 5) == 4
+    with at_client("a"):
+        assert current() is None
+
+
+def test_an_entry_without_the_step_is_no_payment():
+    table = protect({"a": [0.5, 0.7]}, schema=Schema({"a": Number(0, 1)}))
+    ledger = Ledger(Budget(1, 1e-6))
+    paid = reserve(table, ledger, Plan.of(one=Gaussian(noise_multiplier=9.0)), "job")
+    other = Grant(paid.plan, replace(paid.entry, plan=Plan(())), ledger, table)
+    tape = Tape()
+    tape.open(Elsewhere(), other.take("one"))
+    assert tape.accesses[0].paid is None
+    assert tape.accesses[0].unit == "row"
+
+
+def test_what_happens_while_the_vault_is_closed_belongs_to_nobody():
+    tape = Tape()
+    with listen(tape):
+        grouped(4)
+        summed(RowCount(), 1.0)
+        assert sampled(lambda: 2, 3) == 2
+    assert tape.accesses == []
+    assert tape.stray == [
+        "rows were added up while the vault was closed",
+        "a choice was made while the vault was closed",
+    ]
+
+
+def test_more_than_was_recorded_is_drawn_anew():
+    def run(tape, draws, accesses, inside):
+        found = []
+        with listen(tape):
+            for _ in range(accesses):
+                begun(tape)
+                found += [np.zeros(2, np.int64) + noise.gaussian(2, 1e6) for _ in range(draws)]
+                for name in range(inside):
+                    with at_client(str(name)):
+                        begun_inside(tape)
+                        found.append(np.zeros(2, np.int64) + noise.gaussian(2, 1e6))
+        return found
+
+    first = Tape()
+    run(first, 1, 1, 1)
+    second = Tape(first)
+    found = run(second, 2, 2, 2)
+    assert len(found) == 8
+    known = [first.accesses[0].added[0], first.accesses[0].inside[0].added[0]]
+    same = [any((one == old.released).all() for old in known) for one in found]
+    assert same == [True, False, True, False, False, False, False, False]
+
+
+def begun_inside(tape):
+    tape.begin(Access("a", Gaussian(), Relation.ADD_REMOVE, client="c"))
+
+
+def test_noise_for_another_number_of_names_has_no_names():
+    def work():
+        keyed(lambda: ["a", "b", "c"])
+        return noise.gaussian(2, 9.0)
+
+    _, access = heard(work)
+    assert access.added[0].names is None
+
+
+def test_coins_of_clients_go_by_their_order():
+    def run(tape):
+        with listen(tape):
+            tape.begin(Access("a", Gaussian(), Relation.ADD_REMOVE, source=Elsewhere()))
+            return noise.bernoulli(40, 0.5)
+
+    first = Tape()
+    coins = run(first)
+    assert (run(Tape(first)) == coins).all()
+    assert first.accesses[0].rows is None
+
+
+def test_more_coins_than_rows_are_still_coins():
+    def run(tape, rows, times):
+        with listen(tape):
+            tape.begin(Access("a", Gaussian(), Relation.ADD_REMOVE, rows=rows))
+            return [noise.bernoulli(3, 0.5).tolist() for _ in range(times)]
+
+    first = Tape()
+    coins = run(first, (b"a", b"b", b"c"), 1)
+    again = run(Tape(first), (b"a", b"x", b"c"), 2)
+    assert again[0] == [coins[0][0], not coins[0][1], coins[0][2]]
+    assert len(again[1]) == 3
+
+
+def test_noise_that_was_recorded_as_unused_is_drawn_anew():
+    first = Tape()
+    with listen(first):
+        begun(first)
+        noise.gaussian(2, 1e6)
+    second = Tape(first)
+    with listen(second):
+        begun(second)
+        released = np.zeros(2, np.int64) + noise.gaussian(2, 1e6)
+    assert (released == second.accesses[0].added[0].noise).all()

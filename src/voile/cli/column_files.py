@@ -102,8 +102,9 @@ def _open_parts(path: Path) -> list[_Part]:
         opened = pyarrow.dataset.dataset(path, format="ipc" if arrow else "parquet")
         parts: list[Any] = sorted(opened.get_fragments(), key=lambda one: one.path)
         for one in parts:
-            _ = one.physical_schema  # read now: that of the first file is known, others may be none
-    except (pa.ArrowInvalid, OSError, ValueError) as error:
+            # Read now: that of the first file is known, others may be none, or names no UTF-8.
+            _ = one.physical_schema.names
+    except (pa.ArrowException, OSError, ValueError) as error:
         if isinstance(error, PermissionError):
             raise
         stream = _open_stream(path) if arrow else None
@@ -122,9 +123,11 @@ def _open_stream(path: Path) -> _Stream | None:
     import pyarrow as pa
 
     try:
-        return _Stream(path)
-    except (pa.ArrowInvalid, OSError):
+        stream = _Stream(path)
+        _ = stream.physical_schema.names
+    except (pa.ArrowException, OSError, ValueError):
         return None
+    return stream
 
 
 def _read(part: _Part, types: dict[str, Any]) -> Any:

@@ -121,7 +121,7 @@ class Results:
             self._fail(failure)
             self.notes.append(f"The model could not be written to {self._asked}.")
         if self.place is None:
-            print_paid("The model", lambda path: save_model(estimator, path))
+            print_paid("The model", lambda path: save_model(estimator, path, self._signer))
 
     def _save_quality(self, quality: Evaluation) -> None:
         self.quality = quality

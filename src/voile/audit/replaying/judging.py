@@ -65,6 +65,9 @@ def judge_alone(tape: Tape) -> Iterator[Violation]:
         for one in (access, *access.inside):
             if one.paid is None or replace(one.paid, count=1) != replace(one.event, count=1):
                 yield Violation("payment", at, "another event was paid than was carried out")
+            if len(one.asked) > 1:
+                text = f"rows were added up {len(one.asked)} times for one access"
+                yield Violation("payment", at, text)
         if isinstance(access.event, Unprotected):
             continue
         for text in _noise_faults(access):

@@ -117,7 +117,9 @@ class Tape:
     def sum(self, query: Query, grid: float) -> None:
         """A query is about to be added up."""
         access = self._at[-1]
-        if access is not None:
+        if access is None:
+            self.stray.append("rows were added up while the vault was closed")
+        else:
             access.asked.append(Asked(query, grid))
 
     def group(self, groups: int) -> None:
