@@ -262,10 +262,10 @@ def _unwritten(original, table, ledger, plan, what, *, unit=None):
     return Grant(plan, Ledger(ledger.budget).spend(plan, what), ledger, table, unit)
 
 
-def _cheap(original, self, plan, what):
+def _cheap(original, self, plan, what, **how):
     """The ledger is told of half as many accesses."""
     few = tuple(Step(s.label, replace(s.event, count=max(s.event.count // 2, 1))) for s in plan)
-    return original(self, Plan(few), what)
+    return original(self, Plan(few), what, **how)
 
 
 def _as_if_once(original, events, relation=Relation.ADD_REMOVE, **how):
