@@ -193,7 +193,7 @@ class Filter:
                 return Amount(math.fsum(map(pure_epsilon, events)), chance)
             case FilterKind.RENYI:
                 return Amount(self._renyi(events), chance)
-            case FilterKind.GDP:
+            case FilterKind.GDP:  # pragma: no branch (there are no other kinds)
                 pure = [event for event in events if isinstance(event, Pure)]
                 if len(pure) == 1 and pure[0].count == 1:
                     # Dominated exactly, so that jobs of many single selections need no chance.
@@ -244,7 +244,7 @@ class Filter:
                 return Budget(amount.loss, delta)
             case FilterKind.GDP:
                 return Budget(epsilon_of(math.sqrt(amount.loss), delta), delta)
-            case FilterKind.RENYI:
+            case FilterKind.RENYI:  # pragma: no branch (there are no other kinds)
                 mu = math.sqrt(2 * amount.loss / self.order)
                 return Budget(epsilon_of(mu, delta), delta)
 
@@ -261,7 +261,7 @@ class Filter:
                 epsilon = total.loss
             case FilterKind.GDP:
                 epsilon = epsilon_of(math.sqrt(total.loss), rest)
-            case FilterKind.RENYI:
+            case FilterKind.RENYI:  # pragma: no branch (there are no other kinds)
                 epsilon = _epsilon_of_renyi(self.order, total.loss, rest)
         return min(max(epsilon, 0.0), self.budget.epsilon)
 

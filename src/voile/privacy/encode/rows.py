@@ -203,7 +203,7 @@ def _private_columns(recognised: RecognisedFrame, names: tuple[str, ...]) -> dic
             return {name: private_rows[:, keys[name]] for name in names}
         case Layout.MAPPING:
             return {name: private_rows[keys[name]] for name in names}
-        case Layout.ROWS:
+        case Layout.ROWS:  # pragma: no branch (there are no other layouts)
             return {
                 name: [_cell(private_row, keys[name]) for private_row in private_rows]
                 for name in names

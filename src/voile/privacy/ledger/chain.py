@@ -100,7 +100,7 @@ class Chain:
                 sound &= entry.alone == closed
                 if mine is not None and entry.parent is not None:
                     left[entry.parent] = mine - entry.price
-            case EntryKind.RELEASE:
+            case EntryKind.RELEASE:  # pragma: no branch (there are no other kinds)
                 total = before - entry.price
                 sound &= mine is not None and entry.price.within(_with_room(mine)) and not closed
                 left.pop(entry.parent or "", None)

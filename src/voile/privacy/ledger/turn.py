@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-if sys.platform != "win32":
+if sys.platform != "win32":  # pragma: no branch (Windows has no such lock)
     import fcntl
 
 _POLL_SECONDS = 0.002
@@ -37,7 +37,7 @@ def turn(folder: Path, patience: float) -> Iterator[None]:
 
 
 def _take(folder: Path, patience: float) -> int | None:
-    if sys.platform == "win32":
+    if sys.platform == "win32":  # pragma: no cover (Windows has no such lock)
         return None
     handle = os.open(folder, os.O_RDONLY)
     give_up = time.monotonic() + patience
