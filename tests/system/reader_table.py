@@ -636,7 +636,11 @@ def _run_ledger(path: Path) -> None:
 READERS["ledger"] = Reader(
     _ledger_bytes,
     _run_ledger,
-    ("voile.privacy.ledger.facts", "voile.privacy.ledger.entry"),
+    (
+        "voile.privacy.ledger.facts.Facts.from_json",
+        "voile.privacy.ledger.entry.Entry.from_fields",
+        "voile.privacy.ledger.entry.Refusal.from_fields",
+    ),
     "file.db",
 )
 

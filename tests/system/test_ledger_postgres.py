@@ -138,6 +138,41 @@ def test_a_changed_ledger_is_noticed(database, statement):
         Ledger(database).verify(head)
 
 
+SWALLOW = (
+    "CREATE FUNCTION swallow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$"
+)
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [
+        (
+            SWALLOW,
+            "CREATE TRIGGER zz BEFORE INSERT ON voile_entry FOR EACH ROW "
+            "EXECUTE FUNCTION swallow()",
+        ),
+        ("CREATE RULE zz AS ON INSERT TO voile_entry DO INSTEAD NOTHING",),
+        ("ALTER TABLE voile_entry ENABLE REPLICA TRIGGER voile_entry_append_only",),
+        ("ALTER TABLE voile_entry ENABLE ROW LEVEL SECURITY",),
+        (
+            "CREATE OR REPLACE FUNCTION voile_append_only() RETURNS trigger LANGUAGE plpgsql AS "
+            "$$ BEGIN RETURN NULL; END $$",
+        ),
+    ],
+    ids=["trigger", "rule", "replica", "row security", "function"],
+)
+def test_what_is_added_around_the_lines_is_noticed(database, statements):
+    ledger = Ledger(database, BUDGET)
+    ledger.spend(PIECE, "x")
+    for statement in statements:
+        ask(database, statement)
+    with pytest.raises(LedgerMismatch, match="tampered with or damaged"):
+        Ledger(database)
+    if "INSERT" in statements[-1]:
+        with pytest.raises(LedgerMismatch, match="does not keep what is written"):
+            ledger.spend(PIECE, "swallowed")
+
+
 def test_a_missing_right_is_called_so(database):
     Ledger(database, BUDGET).spend(PIECE, "x")
     ask(database, "CREATE ROLE guest LOGIN")

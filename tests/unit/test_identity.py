@@ -22,6 +22,7 @@ from voile.privacy.encode.identity import identity_of
 from voile.privacy.queries import RowCount
 from voile.privacy.sources.parquet import ParquetSource
 from voile.privacy.sources.table import TableSource
+from voile.privacy.sources.units import UnitRows
 from voile.schema.frames import adopt_column
 
 SOME_UUID = uuid.UUID("9f0c52e4-7b1d-4c3e-a6a1-2e00d4b1c300")
@@ -253,3 +254,27 @@ def test_nobody_is_in_both_parts(alike):
         _, _, learned, held = hold_out({"who": who}, np.arange(len(who)), share=0.5, unit="who")
         assert own[learned].sum() in (0, 2 * len(alike))
         assert own[held].sum() in (0, 2 * len(alike))
+
+
+@pytest.mark.parametrize("text", ["1.2345678901234568e+16", "1.23457E+11", "1.5e+3", "1e+16"])
+def test_a_number_that_may_have_lost_digits_is_no_id(text):
+    assert identity_of(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        *[("1.5000e+3", 1500), ("1,000", 1000), ("1'000", 1000), ("1,234,567", 1234567)],
+        *[("12,0", 12), ("12,00", 12), ('="12"', 12), ("1_000", 1000), ("5E10", 50_000_000_000)],
+    ],
+)
+def test_numbers_as_sheets_write_them_may_be_the_plain_ones(text, number):
+    assert loosely(identity_of(text)) == loosely(identity_of(number))
+
+
+def test_ids_as_sheets_write_them_are_never_used_twice():
+    for other in ("1,000", "1'000", '="1000"', "1000,0", "1.00000E+03", "1e+3"):
+        units = UnitRows(Unit("p", rows=1))
+        units.add([1000])
+        units.add([other])
+        assert sum(int(block.sum()) for block in units.choose()) <= 1

@@ -339,3 +339,51 @@ def test_an_entry_says_how_its_person_is_known(tmp_path):
     ]
     ledger = pickle.loads(pickle.dumps(Ledger(tmp_path / "l.db", BUDGET, who="anna")))
     assert ledger.spend(PIECE, "x").who == "anna"
+
+
+# --- what is added around the lines
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "CREATE TRIGGER zz BEFORE INSERT ON voile_entry BEGIN SELECT RAISE(IGNORE); END",
+        "CREATE TRIGGER zz BEFORE INSERT ON voile_refusal BEGIN SELECT RAISE(IGNORE); END",
+        "CREATE TABLE voile_more (a)",
+        "CREATE VIEW v AS SELECT 1",
+        "CREATE INDEX i ON voile_entry (who)",
+        "ALTER TABLE voile_entry ADD COLUMN more",
+        "INSERT INTO voile_ledger VALUES ('second', '{}')",
+    ],
+)
+def test_what_is_added_to_a_file_is_noticed_at_the_next_opening(path, statement):
+    connection = sqlite3.connect(path)
+    connection.execute(statement)
+    connection.commit()
+    connection.close()
+    with pytest.raises(LedgerMismatch, match="tampered with or damaged"):
+        Ledger(path)
+
+
+def test_a_trigger_that_swallows_lines_stops_a_ledger_that_is_open(path):
+    ledger = Ledger(path)
+    connection = sqlite3.connect(path)
+    for table in ("voile_entry", "voile_refusal"):
+        connection.execute(
+            f"CREATE TRIGGER zz{table} BEFORE INSERT ON {table} BEGIN SELECT RAISE(IGNORE); END"
+        )
+    connection.commit()
+    connection.close()
+    with pytest.raises(LedgerMismatch, match="does not keep what is written"):
+        ledger.spend(PIECE, "swallowed")
+
+
+def test_a_signature_in_an_unsigned_ledger_is_noticed(path):
+    change(path, "UPDATE voile_entry SET signature = 'x' WHERE seq = 2")
+    with pytest.raises(LedgerMismatch, match="has a signature, and the ledger has no key"):
+        Ledger(path)
+
+
+def test_a_path_that_is_no_text_is_refused():
+    with pytest.raises(LedgerMismatch, match="no text in UTF-8"):
+        Ledger("\ud800x.db", BUDGET)

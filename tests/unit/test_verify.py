@@ -2,11 +2,23 @@
 
 import json
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from voile import Budget, Category, EBMClassifier, Ledger, Number, Schema, load, summarize
+from voile import (
+    Budget,
+    Category,
+    EBMClassifier,
+    GLVQClassifier,
+    Ledger,
+    Number,
+    PrivateExplainer,
+    Schema,
+    load,
+    summarize,
+)
 from voile.audit import verify
 from voile.errors import LedgerError, ModelError, ReceiptError, VoileError
 from voile.privacy.noise import fixed_noise
@@ -88,6 +100,55 @@ def test_a_changed_claim_is_noticed(house, tmp_path, kind, change):
     plain = changed(house, tmp_path, f"plain.{kind}", alter)
     with pytest.raises(ReceiptError):  # a look left out needs the ledger
         verify(plain, ledger=house / "l.db" if "left out" in change else None)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda r: r.update(unit="patient (at most 5 rows each)"),
+        lambda r: r.update(relation="replace_one"),
+        lambda r: r.update(what="another job"),
+        lambda r: r.update(looks=[]),
+    ],
+    ids=["unit", "relation", "job", "looks"],
+)
+def test_a_receipt_must_say_what_the_ledger_says(house, tmp_path, change):
+    def alter(data):
+        change(data)
+        del data["guarantee"]
+
+    path = changed(house, tmp_path, "plain.json", alter)
+    verify(path)
+    with pytest.raises(ReceiptError, match="it was changed"):
+        verify(path, ledger=house / "l.db")
+
+
+def test_receipts_of_jobs_in_parts_are_compared_with_all_they_paid(tmp_path):
+    rng = np.random.default_rng(1)
+    rows = {"a": rng.uniform(0, 1, 200), "b": rng.uniform(0, 1, 200)}
+    schema = Schema({"a": Number(0, 1), "b": Number(0, 1)}, target=Category(["no", "yes"]))
+    ledger = Ledger(tmp_path / "l.db", Budget(9, 1e-6))
+    labels = np.where(rows["a"] > 0.5, "yes", "no")
+    for _ in range(2):
+        model = GLVQClassifier(epsilon=2.0, schema=schema, ledger=ledger).fit(rows, labels)
+    explainer = PrivateExplainer(
+        lambda X: np.asarray(X["a"], float),
+        rows,
+        schema=schema.with_target(None),
+        epsilon=2.0,
+        ledger=ledger,
+        strategy="release",
+        queries=4,
+    )
+    for a in (0.1, 0.9):
+        explainer.explain({"a": a, "b": 0.5})
+    for receipt in (model.receipt_, explainer.receipt_):
+        path = tmp_path / "receipt.json"
+        path.write_text(receipt.to_json())
+        assert any("has paid for it" in one for one in verify(path, ledger=ledger).checked)
+        path.write_text(replace(receipt, lines=(), epsilon=1e-4).to_json())
+        with pytest.raises(ReceiptError, match="other looks than the ledger has paid for"):
+            verify(path, ledger=ledger)
 
 
 def test_a_changed_model_is_noticed_where_it_is_signed(house, tmp_path):

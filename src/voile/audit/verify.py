@@ -137,7 +137,8 @@ def verify(
         entry = check_entry(receipt, book)
         checked.append(f"entry {entry.seq} of the ledger of '{book.dataset}' has paid for it")
     unchecked.append(
-        "that the noise was drawn and the rows were read as described: see voile audit"
+        "that the noise was drawn and the rows were read as described, and as often: "
+        "see voile audit"
     )
     kind = "model" if model else "receipt" if inside is data else "record"
     return Verification(kind, receipt.promise, signer, tuple(checked), tuple(unchecked))

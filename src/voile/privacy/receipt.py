@@ -32,6 +32,8 @@ from voile.version import __version__
 
 FORMAT = 1
 
+_RUNNING = "explanations ("
+
 _STRICT = Strict(ReceiptError, "a receipt")
 _OF_LEDGER = ("entry", "dataset", "at", "who")
 _LATER = ("known_by", "digest")
@@ -279,6 +281,16 @@ def write_receipt(grant: Grant, budget: Budget, *later: Grant) -> Receipt:
         digest=grant.entry.digest,
         notes=grant.table_notes,
     )
+
+
+def name_running(name: str) -> str:
+    """What a job that is never finished is called in a ledger: explanations, by their name."""
+    return f"{_RUNNING}{name})"
+
+
+def is_running(what: str) -> bool:
+    """Whether a job is one of those: its receipt tells all that was paid so far."""
+    return what.startswith(_RUNNING)
 
 
 def write_running_receipt(

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from voile.errors import ReceiptError
 from voile.privacy.accounting import compose
+from voile.privacy.events import Event, Step
 from voile.privacy.ledger.entry import Entry, EntryKind
 from voile.privacy.ledger.reading import LedgerReading
-from voile.privacy.receipt import Receipt
+from voile.privacy.receipt import Receipt, ReceiptLine, is_running
 
 _CLOSE = 1e-6
 """Relative difference that another version of the accounting may make."""
@@ -66,10 +69,38 @@ def check_entry(receipt: Receipt, ledger: LedgerReading) -> Entry:
             f"(entry {receipt.entry[:12]}): it is the ledger of other data, an older copy, or was "
             "changed."
         )
-    paid = {(step.label, step.event) for step in entry.plan}
-    # Charges are parts of a job whose receipt lists several of them.
-    if entry.kind is EntryKind.SPEND and paid != {(one.label, one.event) for one in receipt.lines}:
+    told = (receipt.what, receipt.relation, _unit_of(receipt))
+    if told != (entry.what, ledger.relation, entry.unit):
+        raise ReceiptError(
+            f"The receipt tells of {told[0]!r} for one {told[2]} ({told[1]}), and the ledger has "
+            f"paid for {entry.what!r} for one {entry.unit} ({ledger.relation}): it was changed."
+        )
+    if _count(receipt.lines) != _count(step for one in _job(entry, entries) for step in one.plan):
         raise ReceiptError(
             "The receipt lists other looks than the ledger has paid for: it was changed."
         )
     return entry
+
+
+def _unit_of(receipt: Receipt) -> str:
+    """The unit as a ledger tells it, without how many rows of each are used."""
+    return receipt.unit.partition(" (at most ")[0]
+
+
+def _job(entry: Entry, entries: Sequence[Entry]) -> list[Entry]:
+    """All lines that paid for the job of a receipt that names one of them."""
+    if entry.kind is EntryKind.SPEND:
+        return [entry]
+    charges = [one for one in entries if one.kind in (EntryKind.SPEND, EntryKind.CHARGE)]
+    if is_running(entry.what):  # its receipt tells all that was paid up to the line it names
+        return [one for one in charges if one.what == entry.what and one.seq <= entry.seq]
+    return [one for one in charges if one.parent == entry.parent]
+
+
+def _count(looks: Iterable[ReceiptLine | Step]) -> dict[tuple[str, Event], int]:
+    """How often each look was announced."""
+    counts: dict[tuple[str, Event], int] = {}
+    for one in looks:
+        key = (one.label, replace(one.event, count=1))
+        counts[key] = counts.get(key, 0) + one.event.count
+    return {key: count for key, count in counts.items() if count}

@@ -37,7 +37,7 @@ from voile.privacy.budget import Budget
 from voile.privacy.ledger import Ledger
 from voile.privacy.ledger.answers import open_answers
 from voile.privacy.origins import uses_of
-from voile.privacy.receipt import Receipt
+from voile.privacy.receipt import Receipt, name_running
 from voile.privacy.vault import protect
 from voile.schema import Schema
 
@@ -200,7 +200,7 @@ class PrivateExplainer:
         self._target = None if schema is None else schema.target
         self._weighting: dict[str, Any] = {"weight": weight, "width": width, "c": c}
         self._book = open_answers(ledger, name)
-        self._purse = Purse(table, ledger, self._book, budget, f"explanations ({name})")
+        self._purse = Purse(table, ledger, self._book, budget, name_running(name))
         self._questions = Questions(table.schema, given, black_box)
         self._answerer: Answerer
         self._summary: PaidSummary | None = None

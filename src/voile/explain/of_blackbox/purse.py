@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from voile.errors import BudgetExceeded
+from voile.errors import BudgetExceeded, LedgerMismatch
 from voile.privacy.budget import Budget
 from voile.privacy.events import Plan, Unprotected
 from voile.privacy.filter import Filter
@@ -47,6 +47,24 @@ class Purse:
         self._grants: list[Grant] = []
         self._own: set[str] = set()
         self.fixed_noise = False
+        self._checked = budget.unlimited
+
+    def _check_allowance(self) -> None:
+        """Refuse an allowance that says less than the ledger's own lines, which nobody changes."""
+        if self._checked:
+            return
+        charged = sum(
+            self.price(entry.plan)
+            for entry in self.ledger.history()
+            if entry.what == self.what and entry.kind is EntryKind.CHARGE
+        )
+        # Set aside before it is charged, so that it is never less, whoever asks meanwhile.
+        if self._book.used() < charged * (1 - 1e-6):
+            raise LedgerMismatch(
+                "What this explainer has used of its allowance is less than what the ledger has "
+                "charged for it: its table was changed. Put a good copy back."
+            )
+        self._checked = True
 
     @property
     def limit(self) -> float:
@@ -82,6 +100,7 @@ class Purse:
             with admit(self.table, self.ledger, most, self.what) as admission:
                 yield Payment(self, admission)
             return
+        self._check_allowance()
         price = self.price(most)
         if not self.budget.unlimited and not self._book.set_aside(price, self.limit):
             yield None

@@ -9,10 +9,11 @@ for persons is off by a factor. `identity_of` gives ids that are certainly the s
 - UUIDs by their digits, as objects, text or 16 bytes; other bytes as the UTF-8 text that they are.
 
 What is missing or says so ("", "nan", "null", ...), cannot be read (a list, a stranger's object) or
-may have lost digits (a float of 2^53 or more; of 32 bits, 2^24) is no id: None.
+may have lost digits (a float of 2^53 or more; of 32 bits, 2^24; "1.23457E+11") is no id: None.
 
 `loosely` goes further, to what may be one id written in two ways or may be two ids: leading zeros,
-case, blanks, quotes, invisible characters, forms of one character (NFKC), powers of ten. Who uses
+case, blanks, quotes, invisible characters, forms of one character (NFKC), powers of ten, marks
+between thousands, ="12". Who uses
 it must be right in both cases (docs/proofs/gaussian-sum.md).
 """
 
@@ -62,6 +63,10 @@ _AROUND: Final = "\ufeff\0 \t\r\n"
 _NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?")
 _DATE: Final = re.compile(r"[0-9]{4}-[0-9][0-9]-[0-9][0-9](?:[ Tt].*)?")
 _UUID: Final = re.compile(r"(?:urn:uuid:)?\{?([\da-f]{8}(-?)(?:[\da-f]{4}\2){3}[\da-f]{12})\}?")
+_POWER: Final = re.compile(r"(-?)([0-9])(?:\.([0-9]+))?[eE](\+?)([0-9]{1,3})")
+_GROUPED: Final = re.compile(r"[+-]?\d{1,3}(?:[,'’_]\d{3})+(?:\.0*)?")
+_SEPARATORS: Final = re.compile("[,'’_]")
+_COMMA_ZEROS: Final = re.compile(r"(?<=^\d),0{1,2}$|(?<=\d\d),0{1,2}$")
 _LOOSE_NUMBER: Final = re.compile(r"([+-]?)(\d+)(\.\d*)?(e[+-]?\d+)?")
 
 
@@ -105,7 +110,11 @@ def loosely(identity: str) -> str:
         token = "".join(filter(_is_visible, unicodedata.normalize("NFKC", identity)))
     if not token.isprintable():
         token = token.translate(_CONTROLS)
-    token = "".join(token.casefold().split()).strip("'\"`")
+    # A sheet writes ="12" to keep a number from being one.
+    token = "".join(token.casefold().split()).removeprefix("=").strip("'\"`")
+    if _GROUPED.fullmatch(token):
+        token = _SEPARATORS.sub("", token)
+    token = _COMMA_ZEROS.sub("", token)
     found = _LOOSE_NUMBER.fullmatch(token)
     if found is None:
         return token
@@ -169,6 +178,9 @@ def _of_text(text: str) -> str | None:
     private = _bytes_of(text)
     if private is not None:
         return _of_digits(private.hex())
+    found = _POWER.fullmatch(text)
+    if found is not None and (found[3] is not None or found[4]):
+        return _of_power(*found.groups())
     found = _NUMBER.fullmatch(text)
     if found is not None:
         return _of_whole(text) if found[1] is None and text != "-0" else _of_float(float(text))
@@ -183,6 +195,16 @@ def _of_text(text: str) -> str | None:
         if found is not None:
             return _of_digits(found[1].replace("-", ""))
     return text
+
+
+def _of_power(sign: str, first: str, rest: str | None, _: str, power: str) -> str | None:
+    """A number as programs write large floats; None where digits may have been lost on the way."""
+    digits, count = first + (rest or ""), int(power)
+    if len(digits) <= count:
+        return None
+    whole = digits[: count + 1].lstrip("0") or "0"
+    exact = not digits[count + 1 :].strip("0") and int(whole) < _EXACT
+    return f"{sign}{whole}" if exact else None
 
 
 def _bytes_of(text: str) -> bytes | None:

@@ -73,6 +73,8 @@ class Chain:
     def _check_signature(self, entry: Entry) -> None:
         signer = self.facts.signer
         if signer is None:
+            if entry.signature is not None:
+                raise tampered(f"entry {entry.seq} has a signature, and the ledger has no key")
             return
         if not is_signed(signer, entry.digest, entry.signature):
             raise tampered(f"entry {entry.seq} is not signed by the ledger's key")

@@ -11,6 +11,7 @@ from sqlalchemy import event
 from sqlalchemy.pool import NullPool
 
 from voile.errors import LedgerMismatch, MissingExtra
+from voile.strict import is_text
 
 _BUSY_SECONDS = 300
 """How long a spend waits for others to finish theirs."""
@@ -26,8 +27,8 @@ _PREPARE_POSTGRES = (
 def url_of(where: str | Path) -> str:
     """SQLAlchemy url of a path or url; a path becomes absolute, so that chdir loses nothing."""
     text = str(where)
-    if "\0" in text:
-        raise LedgerMismatch("The path of a ledger has a NUL in it: check the path.")
+    if not is_text(text):
+        raise LedgerMismatch(f"The path {text!r} is no text in UTF-8: rename the file.")
     if "://" not in text:
         return f"sqlite:///{_resolved(text)}"
     if text.startswith("sqlite:///"):

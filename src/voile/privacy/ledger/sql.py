@@ -101,8 +101,9 @@ class SqlBook:
                 (fields, digest, _) = _stored(row)
                 last = _refusal(fields, digest)
             refusal = decide(last)
-            values = {**self._mine, **refusal.fields(), "digest": refusal.digest}
-            connection.execute(tables.insert_refusal, values)
+            values = {**refusal.fields(), "digest": refusal.digest}
+            connection.execute(tables.insert_refusal, {**self._mine, **values})
+            self._read_back(connection, tables.one_refusal, refusal.seq, values)
             return refusal
 
         return self._transaction(work)
@@ -202,11 +203,13 @@ class SqlBook:
                 "gone. Restore a copy that has all of them."
             )
         if any(there):
-            missing = tables.missing_guards(connection)
-            if missing:
-                raise tampered(f"its guards against changes are gone ({missing[0]})")
+            stranger = tables.find_strangers(connection)
+            if stranger is not None:
+                raise tampered(stranger)
             rows = connection.execute(sa.select(tables.books)).all()
             stored = {row.dataset: row.facts for row in rows}
+            if not postgres and len(stored) != 1:
+                raise tampered("a file holds one ledger, and this one does not")
             if dataset is None and stored:
                 # Never a fresh budget because a name was forgotten.
                 dataset = next(iter(stored)) if len(stored) == 1 else UNNAMED
@@ -235,7 +238,16 @@ class SqlBook:
         entry = decide(chain.last)
         values = {**entry.fields(), "digest": entry.digest, "signature": entry.signature}
         connection.execute(tables.insert_entry, {**self._mine, **values})
+        self._read_back(connection, tables.one_entry, entry.seq, values)
         return chain, entry
+
+    def _read_back(
+        self, connection: sa.Connection, query: sa.Select[Any], seq: int, values: Mapping[str, Any]
+    ) -> None:
+        """A line counts as written when it stands there: a database can be told to drop it."""
+        row = connection.execute(query, {**self._mine, "seq": seq}).mappings().first()
+        if row is None or dict(row) != {**self._mine, **values}:
+            raise tampered("its database does not keep what is written")
 
     def _hold(self, connection: sa.Connection) -> None:
         """Keep all other spenders of this data set out until the transaction ends.
@@ -309,7 +321,7 @@ class SqlBook:
             if self._path is not None and self._path.parent.exists() and not self._path.exists():
                 reason = "the file is gone"
         return LedgerUnavailable(
-            f"The ledger {self._name} does not answer ({reason}). Nothing was released. "
+            f"The ledger {self._name} does not answer ({reason}). Nothing was released without it. "
             "Check the path, the free space and the database, then try again."
         )
 

@@ -51,6 +51,10 @@ refusals = sa.Table(
     sa.Column("digest", sa.String(64), nullable=False),
 )
 TABLES = (books, entries, refusals)
+_COLUMNS = {table.name: [column.name for column in table.columns] for table in TABLES}
+
+ANSWER_TABLES = ("voile_answerer", "voile_answer")
+"""Made beside these when the first explainer keeps its answers (answers.py)."""
 
 # Built once: making a statement anew costs more than running it.
 _mine: sa.BindParameter[str] = sa.bindparam("dataset")
@@ -62,6 +66,12 @@ entries_from = (
 all_refusals = sa.select(refusals).where(refusals.c.dataset == _mine).order_by(refusals.c.seq)
 last_refusal = (
     sa.select(refusals).where(refusals.c.dataset == _mine).order_by(refusals.c.seq.desc()).limit(1)
+)
+one_entry = sa.select(entries).where(
+    entries.c.dataset == _mine, entries.c.seq == sa.bindparam("seq")
+)
+one_refusal = sa.select(refusals).where(
+    refusals.c.dataset == _mine, refusals.c.seq == sa.bindparam("seq")
 )
 insert_entry = sa.insert(entries)
 insert_refusal = sa.insert(refusals)
@@ -99,9 +109,10 @@ SQLITE_GUARDS = {
 }
 """Triggers by name, as they stand in a file."""
 
+_POSTGRES_BODY = "BEGIN RAISE EXCEPTION 'the ledger is append-only'; END"
 _POSTGRES_FUNCTION = (
     "CREATE OR REPLACE FUNCTION voile_append_only() RETURNS trigger LANGUAGE plpgsql AS "
-    "$$ BEGIN RAISE EXCEPTION 'the ledger is append-only'; END $$"
+    f"$$ {_POSTGRES_BODY} $$"
 )
 POSTGRES_GUARDS = {
     f"{table.name}_{name}": f"CREATE OR REPLACE TRIGGER {table.name}_{name} BEFORE {verbs} "
@@ -123,17 +134,67 @@ def make_tables(connection: sa.Connection) -> None:
         connection.exec_driver_sql(statement)
 
 
-def missing_guards(connection: sa.Connection) -> list[str]:
-    """Guards that are not there as they were made, by name."""
-    if connection.dialect.name == "sqlite":
-        rows = connection.exec_driver_sql(
-            "SELECT name, sql FROM sqlite_master WHERE type='trigger'"
+def find_strangers(connection: sa.Connection) -> str | None:
+    """What is not as it was made around the lines: a guard that is gone, or anything added.
+
+    An added trigger or rule could swallow a line that was paid for, so nothing may be added: what
+    is there is compared with what Voile makes, not searched for what is known to be bad.
+    """
+    sqlite = connection.dialect.name == "sqlite"
+    return _strangers_in_file(connection) if sqlite else _strangers_on_server(connection)
+
+
+def _strangers_in_file(connection: sa.Connection) -> str | None:
+    rows = connection.exec_driver_sql("SELECT type, name, sql FROM sqlite_master").all()
+    triggers = {row[1]: row[2] for row in rows if row[0] == "trigger"}
+    for name, text in SQLITE_GUARDS.items():
+        if triggers.get(name) != text:
+            return f"its guards against changes are gone ({name})"
+    for kind, name, _ in rows:
+        own = (
+            name in SQLITE_GUARDS
+            if kind == "trigger"
+            else name in {*_COLUMNS, *ANSWER_TABLES}
+            if kind == "table"
+            else kind == "index" and str(name).startswith("sqlite_autoindex_voile_")
         )
-        there = {row[0]: row[1] for row in rows}
-        return [name for name, text in SQLITE_GUARDS.items() if there.get(name) != text]
+        if not own:
+            return f"there is a {kind} {name!r} that is not its own"
+    for name, columns in _COLUMNS.items():
+        there = connection.exec_driver_sql(f"PRAGMA table_info({name})").all()
+        if [row[1] for row in there] != columns:
+            return f"the table {name} has other columns"
+    return None
+
+
+def _strangers_on_server(connection: sa.Connection) -> str | None:
     of_these = ", ".join(f"'{table.name}'::regclass" for table in TABLES)
-    rows = connection.exec_driver_sql(
-        f"SELECT tgname FROM pg_trigger WHERE tgenabled <> 'D' AND tgrelid IN ({of_these})"
+    asked = connection.exec_driver_sql(
+        "SELECT tgname, tgenabled::text FROM pg_trigger "
+        f"WHERE NOT tgisinternal AND tgrelid IN ({of_these})"
     )
-    present = {row[0] for row in rows}
-    return [name for name in POSTGRES_GUARDS if name not in present]
+    triggers = {row[0]: row[1] for row in asked}
+    for name in POSTGRES_GUARDS:
+        # Enabled for ordinary sessions; a guard for replication alone guards nothing.
+        if triggers.get(name) not in ("O", "A"):
+            return f"its guards against changes are gone ({name})"
+    for name in triggers:
+        if name not in POSTGRES_GUARDS:
+            return f"there is a trigger {name!r} that is not its own"
+    functions = connection.exec_driver_sql(
+        "SELECT p.prosrc FROM pg_trigger t JOIN pg_proc p ON p.oid = t.tgfoid "
+        f"WHERE NOT t.tgisinternal AND t.tgrelid IN ({of_these})"
+    )
+    if any(row[0].strip() != _POSTGRES_BODY for row in functions):
+        return "its guards against changes were changed"
+    rules = connection.exec_driver_sql(
+        f"SELECT rulename FROM pg_rewrite WHERE ev_class IN ({of_these})"
+    )
+    for row in rules:
+        return f"there is a rule {row[0]!r} that is not its own"
+    hidden = connection.exec_driver_sql(
+        f"SELECT relname FROM pg_class WHERE relrowsecurity AND oid IN ({of_these})"
+    )
+    for row in hidden:
+        return f"lines of {row[0]} may be hidden from some who read (row security)"
+    return None
