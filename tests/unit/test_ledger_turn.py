@@ -1,6 +1,7 @@
 """Waiting for a turn at a ledger's folder: an aid to speed that must never stand in the way."""
 
 import os
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -12,7 +13,8 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="folders cannot be lo
 
 
 def open_handles() -> int:
-    return len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0
+    handles = Path("/proc/self/fd")
+    return len(list(handles.iterdir())) if handles.is_dir() else 0
 
 
 @pytest.fixture
