@@ -23,11 +23,12 @@ from voile.privacy.grant import admit, charge, reserve
 from voile.privacy.mechanisms import gaussian_sum, laplace_sum, permute_and_flip, top_k
 from voile.privacy.mechanisms.attention import attention_groups, least_share, smooth_noise
 from voile.privacy.public_rows import encode_public
-from voile.privacy.queries import CategoryCounts, NumberCounts, RowCount, Together
+from voile.privacy.queries import TARGET, CategoryCounts, NumberCounts, RowCount, Together
 from voile.privacy.receipt import write_receipt
 from voile.privacy.receipt_check import check_receipt
 from voile.privacy.sources.block import Block
 from voile.privacy.sources.weights import RowWeights
+from voile.privacy.vault import open_rows
 
 SCHEMA = Schema({"a": Number(0, 10), "b": Category(["x", "y", "z"])})
 ROWS = {"a": [1.0, 2.0, 9.0], "b": ["x", "x", "y"]}
@@ -160,6 +161,17 @@ def test_weights_of_files_are_a_column_of_theirs(tmp_path):
     pq.write_table(pa.table({**ROWS, "w": [1.0, 2.0, 3.0]}).slice(1), tmp_path / "a.parquet")
     with pytest.raises(DataError, match="changed since they were protected"):
         gaussian_sum(private, RowCount(), grant.take("q"))
+
+
+def test_a_target_that_was_not_given_cannot_be_had(tmp_path):
+    pq.write_table(pa.table(ROWS), tmp_path / "a.parquet")
+    for where in (ROWS, tmp_path / "a.parquet"):
+        private = protect(where, schema=SCHEMA)
+        block = next(
+            iter(open_rows(private, granted(Unprotected(), private).take("q")).blocks("a"))
+        )
+        with pytest.raises(KeyError):
+            block[TARGET]
 
 
 # --- looks
