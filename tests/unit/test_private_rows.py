@@ -20,8 +20,13 @@ from voile.privacy.encode.identity import identity_of
 from voile.privacy.encode.value import UNFIT, plain_value
 from voile.privacy.events import Gaussian, Plan, Pure, Unprotected
 from voile.privacy.grant import admit, charge, reserve
-from voile.privacy.mechanisms import gaussian_sum, laplace_sum, permute_and_flip, top_k
-from voile.privacy.mechanisms.attention import attention_groups, least_share, smooth_noise
+from voile.privacy.mechanisms import attention, gaussian_sum, laplace_sum, permute_and_flip, top_k
+from voile.privacy.mechanisms.attention import (
+    SmoothNoise,
+    attention_groups,
+    least_share,
+    smooth_noise,
+)
 from voile.privacy.public_rows import encode_public
 from voile.privacy.queries import TARGET, CategoryCounts, NumberCounts, RowCount, Together
 from voile.privacy.receipt import write_receipt
@@ -117,6 +122,12 @@ def test_text_that_is_no_unicode_is_unfit_in_any_array():
     codes = encode_values(odd, SCHEMA["b"])
     assert codes[0] == 0
     assert codes[1] != 1
+
+
+def test_text_too_long_for_one_arrow_array_is_read_all_the_same(monkeypatch):
+    odd, real = np.array(["x", "y"]), pa.array
+    monkeypatch.setattr(pa, "array", lambda values: pa.chunked_array([real(values)]))
+    np.testing.assert_array_equal(encode_values(odd, SCHEMA["b"]), [0, 1])
 
 
 def test_a_table_with_none_of_the_columns_is_another_table():
@@ -235,6 +246,13 @@ def test_the_least_number_of_groups_is_the_least(size, epsilon):
     noise = smooth_noise(epsilon, 1e-6, size)
     assert least_share(noise, groups) <= 1
     assert groups == 3 or least_share(noise, groups - 1) > 1
+
+
+def test_the_number_of_groups_is_enough_where_rounding_would_have_it_one_short(monkeypatch):
+    edge = SmoothNoise(4.755640611640389e-09, 1.3688524590163935)
+    monkeypatch.setattr(attention, "smooth_noise", lambda *facts: edge)
+    assert least_share(edge, 30) > 1
+    assert least_share(edge, attention_groups(1, 1.0, 1e-6)) <= 1
 
 
 # --- grants and receipts
