@@ -636,7 +636,11 @@ def _run_ledger(path: Path) -> None:
 READERS["ledger"] = Reader(
     _ledger_bytes,
     _run_ledger,
-    ("voile.privacy.ledger.facts", "voile.privacy.ledger.entry"),
+    (
+        "voile.privacy.ledger.facts.Facts",
+        "voile.privacy.ledger.entry.Entry",
+        "voile.privacy.ledger.entry.Refusal",
+    ),
     "file.db",
 )
 
