@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 from voile.errors import SettingError
-from voile.privacy.accounting import compose
+from voile.privacy.accounting import _dominating_mu, compose
 from voile.privacy.budget import Budget, Relation
 from voile.privacy.calibrate import (
     approximate_share,
@@ -35,6 +35,7 @@ from voile.privacy.events import (
     Unprotected,
     event_from_dict,
 )
+from voile.privacy.filter import Filter, FilterKind
 from voile.privacy.gaussian_dp import (
     analytic_gaussian_scale,
     delta_of,
@@ -291,3 +292,59 @@ def test_domination_by_a_gaussian_holds_everywhere():
     assert np.all(curve <= chance + (1 - chance) * delta_of(mu, points) + 1e-15)
     # ... and it is not wasteful.
     assert epsilon_of(mu, 1e-6) == pytest.approx(loss.epsilon(1e-6), rel=0.25)
+
+
+# --- ends of the scales
+
+
+class Curve:
+    """A privacy loss distribution as far as domination asks for it."""
+
+    def __init__(self, reach, delta):
+        self.reach, self.delta = reach, delta
+
+    def get_epsilon_for_delta(self, chance):
+        return self.reach
+
+    def get_delta_for_epsilon(self, points):
+        return np.full_like(points, self.delta)
+
+
+def test_domination_at_the_ends_is_infinite_or_never_too_small():
+    assert compose([Gaussian(4, 2.0)]).gdp(1e-8) == 1.0  # needs no chance
+    assert math.isinf(_dominating_mu(Curve(math.inf, 0.5), 1e-8))
+    assert math.isinf(_dominating_mu(Curve(1e9, 1.0), 1e-8))  # more than any mu allows
+    assert 0 < _dominating_mu(Curve(1.0, 0.0), 1e-8) <= 1e-9
+
+
+def test_a_kind_of_look_that_nobody_has_analysed_has_no_price():
+    class Strange(Event):
+        kind = "strange"
+
+    assert Strange().describe() == "strange"
+    with pytest.raises(SettingError, match=r"no privacy loss is known .*'strange'"):
+        compose([Strange()])
+    with pytest.raises(SettingError, match=r"no Renyi price is known .*'strange'"):
+        Filter(Budget(1, 1e-6), kind=FilterKind.RENYI).price([Strange()])
+
+
+def test_mu_at_the_ends_of_the_scale_never_promises_too_much():
+    assert mu_of(math.inf, 1e-6) == math.inf
+    assert mu_of(1.0, 0.0) == 0.0
+    for epsilon in (0.8e8, 2e8):  # from both sides of the largest that is told apart
+        assert mu_of(epsilon, 1e-6) == 1e4
+        assert float(delta_of(1e4, epsilon)) <= 1e-6
+    assert mu_of(0.0, 1e-13) == 0.0
+    with pytest.raises(SettingError, match="needs delta > 0"):
+        analytic_gaussian_scale(1.0, 0.0, 1.0)
+
+
+def test_a_plan_without_looks_needs_no_noise():
+    nothing = Plan.of(a=Gaussian(0, 1.0))
+    assert calibrate(Budget(1, 1e-6), nothing) == nothing
+    # A look that is announced and never taken may be one without noise.
+    plan = calibrate(Budget(1, 1e-6), Plan.of(a=Gaussian(1, 1.0), b=Unprotected(0)))
+    assert plan["b"] == Unprotected(0)
+    assert compose(plan.events).epsilon(1e-6) == pytest.approx(1.0)
+    with pytest.raises(SettingError, match="fits no finite budget"):
+        calibrate(Budget(1, 1e-6), Plan.of(a=Gaussian(1, 1.0), b=Unprotected(1)))

@@ -744,6 +744,8 @@ TALLIES = {
     "text as counts": {"counts": ("x", "y")},
     "infinite": {"counts": (math.inf, 1)},
     "no levels": {"levels": None},
+    "one count": {"counts": (1,)},
+    "less than nothing": {"counts": (-1, 5)},
     "pairs as levels": {"levels": ((1, 2), None), "counts": (5000, 5000)},
     "not a number": {"levels": (True, math.nan), "counts": (5000, 5000)},
     "bytes": {"levels": (b"a", 2**70), "counts": (5000, 5000)},

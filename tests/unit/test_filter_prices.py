@@ -7,7 +7,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from voile import Budget, Ledger
-from voile.errors import VoileError
+from voile.errors import SettingError, VoileError
 from voile.privacy.accounting import compose
 from voile.privacy.budget import Relation
 from voile.privacy.events import (
@@ -19,7 +19,7 @@ from voile.privacy.events import (
     Pure,
     Threshold,
 )
-from voile.privacy.filter import Filter, FilterKind
+from voile.privacy.filter import Amount, Filter, FilterKind
 
 BUDGETS = [Budget(1, 1e-6), Budget(0.1, 1e-6), Budget(8, 1e-5)]
 MOST = 2**53 - 1
@@ -120,3 +120,39 @@ def test_the_ledger_never_says_that_less_was_spent(kind, budget, event):
     exact = compose([event], coarse=True).epsilon(budget.delta)
     discretised = isinstance(event, PoissonGaussian)
     assert ledger.spent().epsilon >= exact * (0.99 if discretised else 1 - 1e-9)
+
+
+@pytest.mark.parametrize("kind", list(FilterKind))
+def test_a_total_is_told_as_an_epsilon_within_the_budget(kind):
+    prices = Filter(Budget(2, 1e-6), kind=kind)
+    assert prices.cost(Amount()) == 0.0
+    one = prices.cost(Amount(prices.limit.loss / 4, 0.0))
+    assert 0 < one < prices.cost(Amount(prices.limit.loss / 2, 0.0)) <= 2
+    # Nothing of delta is left for the loss: no epsilon is known below the whole budget.
+    if kind is not FilterKind.PURE:
+        assert prices.cost(Amount(prices.limit.loss / 4, 1e-6)) == 2
+
+
+def test_a_budget_without_end_is_worth_itself():
+    endless = Filter(Budget(math.inf))
+    assert endless.worth(Amount(1.0)) == endless.budget
+    assert endless.cost(Amount(1.0)) == math.inf
+
+
+def test_looks_that_are_never_taken_cost_nothing_apart():
+    prices = Filter(Budget(1, 1e-6))
+    assert prices.price_apart([Gaussian(0, 0.1)]) == Amount()
+
+
+def test_sampling_has_no_renyi_price_where_rows_are_replaced():
+    ledger = Ledger(Budget(1, 1e-6), relation="replace_one", filter="renyi")
+    with pytest.raises(SettingError, match="filter='gdp'"):
+        ledger.spend(Plan.of(sums=PoissonGaussian(1, 2.0, 0.1)), "sampled")
+    assert ledger.history() == ()
+
+
+def test_what_is_not_gaussian_is_no_part_of_a_job_with_the_whole_budget():
+    prices = Filter(Budget(1, 1e-6))
+    whole = [Gaussian(2, 5.0)]
+    assert prices.part_alone([Gaussian(1, 5.0)], whole).loss == pytest.approx(prices.limit.loss / 2)
+    assert not prices.part_alone([Laplace(1, 1e6)], whole).within(prices.limit)

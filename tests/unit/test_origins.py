@@ -411,3 +411,8 @@ def test_a_wide_frame_is_one_use_of_each_of_its_arrays():
     first, second = frame.iloc[:10, 1:], frame.iloc[10:, :-1]
     pairs = zip(origins.uses_of(first), origins.uses_of(second), strict=True)
     assert not any(a.origin is b.origin and a.overlaps(b) for a, b in pairs)
+
+
+def test_a_lone_number_has_no_rows_that_could_be_told_apart():
+    (use,) = origins.uses_of(np.array(1.0))
+    assert use.bounds is None

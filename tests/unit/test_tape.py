@@ -295,3 +295,11 @@ def test_noise_that_was_recorded_as_unused_is_drawn_anew():
         begun(second)
         released = np.zeros(2, np.int64) + noise.gaussian(2, 1e6)
     assert (released == second.accesses[0].added[0].noise).all()
+
+
+def test_a_choice_that_goes_by_no_coin_of_its_own_has_no_law():
+    tape = Tape()
+    with listen(tape):
+        access = begun(tape)
+        assert sampled(lambda: 1, 3) == 1
+    assert access.choices[0].exponents is None

@@ -326,7 +326,7 @@ def _flip_exp_below_one(exponent: Fraction, stream: _Stream) -> bool:
     for run in itertools.count(1):
         if stream.below(exponent.denominator * run) >= exponent.numerator:
             return run % 2 == 1
-    raise AssertionError  # pragma: no cover
+    raise AssertionError
 
 
 @overheard

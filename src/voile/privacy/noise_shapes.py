@@ -123,9 +123,8 @@ class _Lazy:
 
     def extend(self, stream: BitStream, width: int) -> None:
         more = width - self.width
-        if more > 0:
-            self.value = self.value << more | stream.bits(more)
-            self.width = width
+        self.value = self.value << more | stream.bits(more)
+        self.width = width
 
 
 def _choose_block(shape: Shape, choice: _Lazy, stream: BitStream) -> int:

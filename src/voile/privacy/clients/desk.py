@@ -288,7 +288,7 @@ class Desk:
             if how.grid != grid:
                 raise FederationError("The server's grid is not the one of the plan.")
             rate, share = how.rate, job.terms.share(how.scale) / grid
-        if share and share < LEAST_SHARE:
+        if share and share < LEAST_SHARE:  # pragma: no cover (terms.py asserts that none is)
             raise FederationError("The shares of noise are too fine for their proof.")
         job.check_new(look)
         self._memory.answering(job.name, look.number, look.label, look.index)

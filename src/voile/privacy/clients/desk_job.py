@@ -41,9 +41,7 @@ class DeskJob:
 
     def event_of(self, look: LookAt, *, of_clients: bool) -> Event:
         """What was paid for a look at rows, or at the whole client."""
-        grant = self.grants.get(look.number)
-        if grant is None:
-            raise PlanError("This plan was not paid by this client.")
+        grant = self.grants[look.number]  # the desk answers no look of a plan that is not paid
         event = grant.plan[look.label]
         if of_clients is not (grant.unit == CLIENT) and not isinstance(event, Unprotected):
             raise PlanError("This look was paid for rows, or for whole clients, and not for both.")

@@ -35,7 +35,7 @@ def _hold(path: Path) -> int:
         ) from error
     try:
         import fcntl
-    except ImportError:  # a system without such locks
+    except ImportError:  # pragma: no cover (Windows has no such locks)
         return file
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -306,12 +306,12 @@ class Session:
 
     def _tell_again(self, name: str) -> None:
         """The whole story of a job, for a client that was restarted or away."""
-        if self._opening is not None:
-            try:
-                self._joined(name, self._send(self._opening, [name])[name])
-            except VoileError as error:
-                self._note(name, "joining", str(error))
-                return
+        assert self._opening is not None  # it is the first question of a job
+        try:
+            self._joined(name, self._send(self._opening, [name])[name])
+        except VoileError as error:
+            self._note(name, "joining", str(error))
+            return
         for payment in self._payments:
             self._send(payment, [name])
 
