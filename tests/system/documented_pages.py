@@ -160,7 +160,7 @@ def check_command(words: tuple[str, ...]) -> None:
 
 def _check_make(words: list[str]) -> None:
     text = (ROOT / "Makefile").read_text(encoding="utf-8")
-    targets = set(re.findall(r"^([a-z]+):", text, re.MULTILINE))
+    targets = set(re.findall(r"^([a-z-]+):", text, re.MULTILINE))
     variables = set(re.findall(r"^([A-Z]+) *\?=", text, re.MULTILINE))
     for word in words:
         name, given, value = word.partition("=")

@@ -278,7 +278,15 @@ def test_the_same_error_has_another_code_after_a_payment(capsys):
     assert "secret" not in told
 
 
-def test_interrupts_wait_only_while_something_must_be_saved():
+@pytest.fixture
+def heard():
+    """Ctrl-C is heard, also where the tests run in the background of a shell."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_interrupts_wait_only_while_something_must_be_saved(heard):
     done = []
 
     def command():

@@ -316,6 +316,8 @@ def test_an_interrupted_training_says_so_and_keeps_book(place):
     """Ctrl-C after the payment: exit code 130, one line, no model, and the price in the ledger."""
     program = (
         "import os, signal, sys\n"
+        # Tests in the background of a shell inherit a Ctrl-C that is ignored.
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "from voile.models.ebm import fit\n"
         "def stop(*_, **__):\n"
         "    os.kill(os.getpid(), signal.SIGINT)\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -60,11 +61,15 @@ def from_mean_text(distance: float) -> str:
     """How far a prototype is from the mean of its class."""
     if distance < 0.005:
         return "at the mean of its class"
+    if not math.isfinite(distance):
+        return "off its class mean (there is no gap between classes)"
     return f"off its class mean by {mean_share(distance)} of the gap between classes"
 
 
 def mean_share(distance: float) -> str:
     """A distance from the class mean as a share of the usual distance between two classes."""
+    if not math.isfinite(distance):
+        return "no gap"
     return f"{short(100 * distance, digits=2)} %"
 
 

@@ -90,7 +90,8 @@ class PrototypeModel:
         """How far each prototype is from its private class mean, shape (prototypes,).
 
         Relative to the typical distance between two class means: 0 is the mean itself, at 1 the
-        prototype is as far from it as another class usually is. By the metric of the model.
+        prototype is as far from it as another class usually is; infinite where the class means
+        coincide. By the metric of the model.
         """
         own = self._norms(self.prototypes - self.means[self.labels])
         gaps = [
@@ -98,8 +99,10 @@ class PrototypeModel:
             for i in range(len(self.means))
             for j in range(i)
         ]
-        found: Floats = own / max(float(np.median(gaps)) if gaps else 1.0, 1e-300)
-        return found
+        gap = float(np.median(gaps)) if gaps else 1.0
+        if gap > 1e-30 * (1.0 + float(own.max(initial=0.0))):
+            return np.asarray(own / gap)
+        return np.where(own > 0.0, np.inf, 0.0)
 
     def _norms(self, differences: Floats) -> Floats:
         return np.asarray(np.linalg.norm(differences @ self.omega.T, axis=1))
