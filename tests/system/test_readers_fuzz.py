@@ -17,7 +17,7 @@ from voile.errors import DataError, VoileError
 FAST = {"ebm": 5, "lvq": 5, "maps": 5, "explanation": 5, "evaluation": 10}
 """Copies in the fast part, by the first word of the reader; else 25. Pages take their time."""
 
-SLOW = 300
+SLOW = 180
 """Copies of each reader in the slow part."""
 
 
@@ -50,11 +50,10 @@ def test_damaged_files_are_refused_or_can_be_used(name, seeds, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [1, 2])
 @pytest.mark.parametrize("name", READERS)
-def test_thousands_of_damaged_files(name, seed, seeds, tmp_path):
+def test_thousands_of_damaged_files(name, seeds, tmp_path):
     others = list(seeds.values())
-    assert find_escapes(READERS[name], seeds[name], others, tmp_path, SLOW, seed) == []
+    assert find_escapes(READERS[name], seeds[name], others, tmp_path, SLOW, seed=1) == []
 
 
 def test_a_reader_that_lets_a_foreign_error_out_is_found(tmp_path):
