@@ -34,12 +34,12 @@ def test_a_signed_training_is_verified_and_a_changed_file_is_not(go, tmp_path):
     head = json.loads(go("ledger", "head", "l.db", "--json"))["head"]
     assert go("ledger", "head", "l.db").strip() == head
     told = go("verify", "m.voile", "--key", "house.key.pub", "--ledger", "l.db", "--head", head)
-    assert "The model holds what it says." in told
+    assert "Nothing contradicts what the model says." in told
     assert "has paid for it" in told
     assert json.loads(go("verify", "m.voile", "--json"))["kind"] == "model"
     assert "is whole: 1 entries" in go("ledger", "verify", "l.db", "--head", head)
     assert json.loads(go("ledger", "verify", "l.db", "--json"))["head"] == head
-    assert "holds what it says" in go("verify", "l.db", "--key", "house.key.pub")
+    assert "Nothing contradicts what" in go("verify", "l.db", "--key", "house.key.pub")
     data = json.loads((tmp_path / "m.voile").read_text())
     data["intercept"][0] += 1.0
     (tmp_path / "m.voile").write_text(json.dumps(data))

@@ -60,7 +60,7 @@ def test_a_good_file_is_verified_against_its_ledger(house, name):
     assert any("has paid for it" in one for one in found.checked)
     assert any("noise was drawn" in one for one in found.unchecked)
     assert json.loads(found.to_json())["kind"] == found.kind
-    assert "holds what it says" in str(found)
+    assert "Nothing contradicts what" in str(found)
 
 
 def test_what_is_not_checked_is_said(house):

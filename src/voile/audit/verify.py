@@ -57,7 +57,7 @@ class Verification:
         return json.dumps(self.to_dict(), indent=indent)
 
     def __str__(self) -> str:
-        head = f"The {self.kind} holds what it says."
+        head = f"Nothing contradicts what the {self.kind} says."
         said = [] if self.guarantee is None else [f"It says: {self.guarantee}."]
         return "\n".join(
             [
