@@ -28,7 +28,7 @@ def url_of(where: str | Path) -> str:
     """SQLAlchemy url of a path or url; a path becomes absolute, so that chdir loses nothing."""
     text = str(where)
     if not is_text(text):
-        raise LedgerMismatch(f"The path {text!r} is no text in UTF-8: rename the file.")
+        raise LedgerMismatch(f"The path {text!r} has a NUL or is no text in UTF-8: rename it.")
     if "://" not in text:
         return f"sqlite:///{_resolved(text)}"
     if text.startswith("sqlite:///"):
