@@ -16,6 +16,7 @@ from voile import (
     Number,
     PrivateExplainer,
     Schema,
+    Unit,
     load,
     summarize,
 )
@@ -210,3 +211,27 @@ def test_what_is_no_such_file_is_refused(tmp_path):
     for name in ("list.json", "other.json", "none.json"):
         with pytest.raises(VoileError):
             verify(tmp_path / name)
+
+
+@pytest.mark.parametrize("column", ["patient", "row", "id (at most 9)"])
+def test_receipts_for_units_of_any_name_are_verified(tmp_path, column):
+    schema = Schema({"age": Number(0, 90)}, unit=Unit(column, rows=2))
+    ledger = Ledger(tmp_path / "l.db", Budget(3, 1e-6))
+    rows = {"age": np.arange(50.0), column: np.arange(50)}
+    path = tmp_path / "receipt.json"
+    path.write_text(summarize(rows, epsilon=1, schema=schema, ledger=ledger).receipt.to_json())
+    assert any("has paid for it" in one for one in verify(path, ledger=ledger).checked)
+    with pytest.raises(VoileError, match="different units do not add up"):
+        summarize({"age": rows["age"]}, epsilon=1, schema=SCHEMA.with_target(None), ledger=ledger)
+
+
+def test_the_receipt_of_a_summary_of_an_explainer_is_verified(tmp_path):
+    ledger = Ledger(tmp_path / "l.db", Budget(3, 1e-6))
+    schema = SCHEMA.with_target(None)
+    rows = {"age": np.arange(90.0)}
+    model = PrivateExplainer(
+        lambda X: np.asarray(X["age"], float) / 90, rows, schema=schema, epsilon=1.0, ledger=ledger
+    )
+    path = tmp_path / "receipt.json"
+    path.write_text(model.receipt_.to_json())
+    assert any("has paid for it" in one for one in verify(path, ledger=ledger).checked)

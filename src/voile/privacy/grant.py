@@ -132,10 +132,12 @@ def unit_of(schema: Schema) -> str:
 
     How many rows of a unit are used is no part of it: the guarantee is for all of its rows.
     """
-    unit = schema.unit
-    if unit is None:
-        return ROW
-    return unit.column if unit.column != ROW else f"{ROW} (a column)"
+    return ROW if schema.unit is None else name_unit(schema.unit.column)
+
+
+def name_unit(column: str) -> str:
+    """What a ledger calls the unit of a column; one that is called "row" is no row."""
+    return column if column != ROW else f"{ROW} (a column)"
 
 
 def reserve(
