@@ -22,6 +22,7 @@ from voile.privacy.query_kernels import clipped_total, place, weighted_counts
 from voile.privacy.sources.block import Block
 from voile.privacy.sources.source import TARGET
 from voile.privacy.wire import sendable
+from voile.schema import Schema
 
 __all__ = [
     "TARGET",
@@ -30,6 +31,7 @@ __all__ = [
     "CellQuery",
     "ColumnCells",
     "NumberCounts",
+    "Preparation",
     "Query",
     "RowCount",
     "Together",
@@ -38,6 +40,31 @@ __all__ = [
 
 _DENSE = 4_000_000
 """Most numbers that a dense block of shares may hold (32 MB)."""
+
+
+class Preparation(ABC):
+    """What rows keep between accesses (bins, points, pixels), made of each row by itself.
+
+    Subclasses are frozen dataclasses; those that clients of a federation keep are declared
+    `voile.privacy.wire.lasting`.
+    """
+
+    if TYPE_CHECKING:
+
+        @property
+        def columns(self) -> tuple[str, ...]:
+            """Columns to read."""
+
+    @abstractmethod
+    def prepare(self, block: Block) -> None:
+        """Keep something of each row in ``block.kept``."""
+
+    @abstractmethod
+    def fits(self, prepared: Sequence[Preparation], schema: Schema) -> bool:
+        """Whether it can be made of rows under ``schema`` that keep what ``prepared`` made.
+
+        As for `Query.fits`: a server may send all three.
+        """
 
 
 class Query(ABC):
@@ -79,10 +106,12 @@ class Query(ABC):
         fineness = 0
         bounded = True
 
-    def fits(self, prepared: Sequence[object]) -> bool:
-        """Whether rows that keep what these preparations made keep what this query reads.
+    def fits(self, prepared: Sequence[Preparation], schema: Schema) -> bool:
+        """Whether it can be asked of rows under ``schema`` that keep what ``prepared`` made.
 
-        A server may send both, and neither is to be believed of the other.
+        A server may send all three, and none is to be believed of another. By public facts alone:
+        kinds of columns, shapes, which preparation came last. The columns were checked before
+        (they exist, and have bounds or levels where they need them).
         """
         return True
 
@@ -305,9 +334,9 @@ class Together(Query):
         """Whether every part is."""
         return all(part.bounded for part in self.parts)
 
-    def fits(self, prepared: Sequence[object]) -> bool:
+    def fits(self, prepared: Sequence[Preparation], schema: Schema) -> bool:
         """Whether every part does."""
-        return all(part.fits(prepared) for part in self.parts)
+        return all(part.fits(prepared, schema) for part in self.parts)
 
     def shares(self, block: Block) -> NDArray[np.float64]:
         """Shares of the parts side by side."""

@@ -166,13 +166,19 @@ def open_rows(table: PrivateTable, ticket: Ticket) -> RowSource:
     return _ROWS[table].look(ticket)
 
 
-def keep(table: PrivateTable, columns: Collection[str], work: Callable[[Block], None]) -> None:
+def keep(
+    table: PrivateTable,
+    columns: Collection[str],
+    work: Callable[[Block], None],
+    *,
+    forgiving: bool = False,
+) -> None:
     """Let ``work`` store derived values per row (bins, scores) inside the vault; nothing comes out.
 
     Costs nothing, because nothing is released: ``work`` gets one block after the other and its
-    result is dropped.
+    result is dropped. ``forgiving``: a row for which it fails counts as nothing from then on.
     """
-    _ROWS[table].keep(columns, work)
+    _ROWS[table].keep(columns, work, forgiving=forgiving)
 
 
 KINDS_FROM_TYPES = (

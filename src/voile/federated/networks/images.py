@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from voile.errors import SettingError
 from voile.federated.networks.architectures import ImageShape
 from voile.models.features import Features
-from voile.privacy.queries import TARGET, Block
+from voile.privacy.queries import TARGET, Block, Preparation
 from voile.privacy.wire import lasting, sendable
 from voile.schema import Category, Number, Schema
 
@@ -77,7 +77,7 @@ class Standard:
 
 @lasting
 @dataclass(frozen=True, eq=False)
-class KeptImages:
+class KeptImages(Preparation):
     """Keeps the pixels of each row as whole numbers between its public bounds, and its class.
 
     Attributes
@@ -109,6 +109,10 @@ class KeptImages:
         target = self.schema.target
         assert isinstance(target, Category)
         return len(target.levels or ())
+
+    def fits(self, prepared: Sequence[Preparation], schema: Schema) -> bool:
+        """Whether the rows are encoded by just its schema."""
+        return self.schema == schema
 
     def read(self, columns: Mapping[str, Any], rows: int) -> tuple[Pixels, NDArray[np.bool_]]:
         """Pixels of encoded rows, shape (rows, pixels), and which rows have all of them."""

@@ -28,9 +28,10 @@ from voile.models.ebm.queries import (
 from voile.models.ebm.train import Trained
 from voile.privacy.grant import Grant
 from voile.privacy.mechanisms import gaussian_sum
-from voile.privacy.queries import Block, Query
+from voile.privacy.queries import Block, Preparation, Query
 from voile.privacy.vault import PrivateTable, keep
 from voile.privacy.wire import sendable
+from voile.schema import Schema
 
 STEPS_LOOK = "cyclic steps"
 EPOCHS = 300
@@ -74,7 +75,7 @@ class LeafSums(Query):
         if self.leaf.min() < 0 or self.leaf.max() >= 2**16:
             raise SettingError("Leaves must be numbered 0, 1, ...")
 
-    def fits(self, prepared: Sequence[object]) -> bool:
+    def fits(self, prepared: Sequence[Preparation], schema: Schema) -> bool:
         """Whether rows keep the bins of this layout."""
         return keeps(prepared, self.layout)
 

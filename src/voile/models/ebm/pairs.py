@@ -16,8 +16,9 @@ from voile.errors import SettingError
 from voile.models.ebm.kernels import pair_totals
 from voile.models.ebm.queries import BINS, Layout, keeps
 from voile.privacy.mechanisms import Release
-from voile.privacy.queries import Block, CellQuery
+from voile.privacy.queries import Block, CellQuery, Preparation
 from voile.privacy.wire import sendable
+from voile.schema import Schema
 
 Floats = NDArray[np.float64]
 
@@ -57,7 +58,7 @@ class PairCounts(CellQuery):
         if len(self.groups) and not 0 <= self.groups.min() <= self.groups.max() < GROUPS:
             raise SettingError(f"Groups of bins must be numbered 0 to {GROUPS - 1}.")
 
-    def fits(self, prepared: Sequence[object]) -> bool:
+    def fits(self, prepared: Sequence[Preparation], schema: Schema) -> bool:
         """Whether rows keep the bins of this layout."""
         return keeps(prepared, self.layout)
 

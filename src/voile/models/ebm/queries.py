@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from voile.errors import SettingError
 from voile.models.ebm.kernels import residual_sizes, residual_totals
 from voile.models.ebm.model import Link
-from voile.privacy.queries import TARGET, Block, CellQuery, Query
+from voile.privacy.queries import TARGET, Block, CellQuery, Preparation, Query
 from voile.privacy.query_kernels import place
 from voile.privacy.wire import lasting, sendable
 from voile.schema import Category, Number, Schema
@@ -31,7 +31,7 @@ SIZE_CUTS: NDArray[np.float64] = 2.0 ** (np.arange(-18, 2) / 2.0)
 
 @lasting
 @dataclass(frozen=True, eq=False)
-class Layout:
+class Layout(Preparation):
     """Where each column's bins lie among the cells of a model.
 
     Attributes
@@ -99,6 +99,10 @@ class Layout:
         block.kept[BINS] = bins
         block.kept[SCALED_TARGET] = self.scaled_target(block[TARGET])
 
+    def fits(self, prepared: Sequence[Preparation], schema: Schema) -> bool:
+        """Whether the rows are encoded by just its schema."""
+        return self.schema == schema
+
     def scaled_target(self, values: NDArray[np.float64] | NDArray[np.int32]) -> NDArray[np.float32]:
         """Class indices (-1: not a listed class), or numbers scaled to [-1, 1] (NaN: missing)."""
         target = self.schema.target
@@ -152,7 +156,7 @@ class ResidualSums(Query):
         ] or len(self.mixing) not in (0, len(widths)):
             raise SettingError("Each term needs a mixing matrix of its bins.")
 
-    def fits(self, prepared: Sequence[object]) -> bool:
+    def fits(self, prepared: Sequence[Preparation], schema: Schema) -> bool:
         """Whether rows keep the bins of this layout."""
         return keeps(prepared, self.layout)
 
@@ -216,7 +220,7 @@ class ResidualSizes(CellQuery):
         check_state(self.scores, self.intercept, 1.0)
         check_shapes(self.layout, self.scores, self.intercept)
 
-    def fits(self, prepared: Sequence[object]) -> bool:
+    def fits(self, prepared: Sequence[Preparation], schema: Schema) -> bool:
         """Whether rows keep the bins of this layout."""
         return keeps(prepared, self.layout)
 
@@ -234,7 +238,7 @@ class ResidualSizes(CellQuery):
         return [found]
 
 
-def keeps(prepared: Sequence[object], layout: Layout) -> bool:
+def keeps(prepared: Sequence[Preparation], layout: Layout) -> bool:
     """Whether these preparations leave rows with the bins of just this layout."""
     return next((one for one in reversed(prepared) if isinstance(one, Layout)), None) is layout
 

@@ -7,7 +7,7 @@ maps is a picture B'w, and what each pixel adds to a score is known exactly.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
@@ -20,7 +20,7 @@ from voile.models.features import Features
 from voile.models.locally_linear.kernels import shorten
 from voile.models.locally_linear.pictures import STILL, Move, Shape, SmoothBasis, moved
 from voile.models.whole_numbers import exact_product
-from voile.privacy.queries import TARGET, Block
+from voile.privacy.queries import TARGET, Block, Preparation
 from voile.privacy.wire import lasting
 from voile.schema import Category, Schema
 
@@ -226,7 +226,7 @@ class Inputs:
 
 @lasting
 @dataclass(frozen=True, eq=False)
-class KeptPoints:
+class KeptPoints(Preparation):
     """Has rows keep their points, moved copies included."""
 
     layout: Inputs
@@ -236,6 +236,10 @@ class KeptPoints:
     def columns(self) -> tuple[str, ...]:
         """Columns that `prepare` reads."""
         return self.layout.columns
+
+    def fits(self, prepared: Sequence[Preparation], schema: Schema) -> bool:
+        """Whether the rows are encoded by just its schema."""
+        return self.layout.schema == schema
 
     def prepare(self, block: Block) -> None:
         """Keep them inside the vault."""

@@ -14,12 +14,13 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.models.locally_linear.inputs import BITS, ONE, POINTS
+from voile.models.locally_linear.inputs import BITS, ONE, POINTS, KeptPoints
 from voile.models.locally_linear.kernels import blend_projected, squared_lengths
 from voile.models.locally_linear.queries import COEFFICIENT_BITS, LARGEST, MapSteps
 from voile.models.whole_numbers import exponent, in_units, whole
-from voile.privacy.queries import Block
+from voile.privacy.queries import Block, Preparation
 from voile.privacy.wire import lasting, sendable
+from voile.schema import Schema
 
 Floats = NDArray[np.float64]
 
@@ -47,7 +48,7 @@ class ProjectedSteps(MapSteps):
 
     projections: NDArray[np.int64] = None  # type: ignore[assignment]
 
-    def fits(self, prepared: Sequence[object]) -> bool:
+    def fits(self, prepared: Sequence[Preparation], schema: Schema) -> bool:
         """Whether rows keep the lengths of just these projections."""
         kept = next((one for one in reversed(prepared) if isinstance(one, KeptSquares)), None)
         return kept is not None and np.array_equal(kept.projections, self.projections)
@@ -112,12 +113,16 @@ class ProjectedSteps(MapSteps):
 
 @lasting
 @dataclass(frozen=True, eq=False)
-class KeptSquares:
+class KeptSquares(Preparation):
     """Has rows keep the lengths of their projections."""
 
     projections: NDArray[np.int64]
 
     columns = ()
+
+    def fits(self, prepared: Sequence[Preparation], schema: Schema) -> bool:
+        """Whether rows keep points to project."""
+        return any(isinstance(one, KeptPoints) for one in prepared)
 
     def prepare(self, block: Block) -> None:
         """Keep them inside the vault."""

@@ -7,7 +7,7 @@ threads: distances and sums are those of the proof (docs/proofs/lvq.md), at the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from voile.errors import SettingError
 from voile.models.features import Features
 from voile.models.whole_numbers import exact_product
-from voile.privacy.queries import TARGET, Block
+from voile.privacy.queries import TARGET, Block, Preparation
 from voile.privacy.wire import lasting
 from voile.schema import Category, Schema
 
@@ -38,7 +38,7 @@ POINTS, SQUARES, CLASSES = "lvq points", "lvq squares", "lvq classes"
 
 @lasting
 @dataclass(frozen=True, eq=False)
-class Space:
+class Space(Preparation):
     """z = omega (x - centre) / radius, cut to the unit ball; x are the features in [-1, 1].
 
     Attributes
@@ -107,6 +107,10 @@ class Space:
         block.kept[SQUARES] = squares
         codes = block[TARGET]
         block.kept[CLASSES] = np.where(codes < self.class_count, codes, -1).astype(np.int32)
+
+    def fits(self, prepared: Sequence[Preparation], schema: Schema) -> bool:
+        """Whether the rows are encoded by just its schema."""
+        return self.schema == schema
 
     def place(self, features: NDArray[np.float32]) -> NDArray[np.int16]:
         """Points of rows of features, whole numbers of 2^-BITS; a missing number is at the centre.

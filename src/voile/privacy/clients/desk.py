@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from voile.errors import FederationError, LedgerMismatch, PlanError, SettingError, VoileError
 from voile.privacy import noise
 from voile.privacy.budget import Budget
+from voile.privacy.clients.admissible import check_preparations, check_query, check_schema
 from voile.privacy.clients.desk_job import DeskJob
 from voile.privacy.clients.masks import Masker
 from voile.privacy.clients.memory import DeskMemory
@@ -43,12 +44,11 @@ from voile.privacy.clients.questions import (
 from voile.privacy.clients.terms import CLIENT, LEAST_SHARE, OF_CLIENTS, Trust
 from voile.privacy.clients.updates import ClientWork
 from voile.privacy.events import Event, Gaussian, PoissonGaussian, Threshold, Unprotected
-from voile.privacy.grant import Grant, Ticket, reserve, unit_of
+from voile.privacy.grant import Grant, reserve, unit_of
 from voile.privacy.ledger import Ledger
 from voile.privacy.mechanisms.sums import gaussian_measure
 from voile.privacy.queries import Query
 from voile.privacy.receipt import Receipt, write_receipt
-from voile.privacy.sources.source import check_columns
 from voile.privacy.tape.listening import at_client
 from voile.privacy.vault import PrivateTable, keep, open_rows
 from voile.privacy.wire import MissingParts, Packer, Unpacker
@@ -278,9 +278,7 @@ class Desk:
     def _look(self, job: DeskJob, question: SumOver, event: Event) -> NDArray[np.int64]:
         query, look = question.query, question.look
         table = self._table_for(job, question.schema, question.preparations)
-        check_columns(query.columns, table.schema)
-        if not query.fits(question.preparations):
-            raise FederationError("The rows keep something else than this query needs.")
+        check_query(query, question.preparations, table.schema)
         rate, share, grid = 1.0, 0.0, question.grid
         if isinstance(event, _GAUSSIAN):
             per_unit = table.rows_per_unit * job.terms.clients_per_unit
@@ -294,36 +292,12 @@ class Desk:
         self._memory.answering(job.name, look.number, look.label, look.index)
         ticket = job.grants[look.number].take(look.label)
         job.answered[look.number, look.label] = look.index
-        values = self._total(job, table, ticket, query, grid, rate)
+        values = open_rows(table, ticket).total(query, grid, rate=rate, forgiving=True)
         if share:
             values = values + noise.gaussian(query.size, share)
         job.remember(look, values)
         self._memory.answered_with(job.name, look.number, look.label, look.index, values)
         return values
-
-    def _total(
-        self,
-        job: DeskJob,
-        table: PrivateTable,
-        ticket: Ticket,
-        query: Query,
-        grid: float,
-        rate: float,
-    ) -> NDArray[np.int64]:
-        """The exact sum. Whether a query fails may depend on single rows: only who is trusted with
-        exact sums is told; for others a failure counts as zeros, under the same noise.
-        """
-        rows = open_rows(table, ticket)
-        if job.terms.trust == Trust.AGGREGATOR:
-            if job.failure is not None:
-                raise job.failure
-            return rows.total(query, grid, rate=rate)
-        if job.failure is None:
-            try:
-                return rows.total(query, grid, rate=rate)
-            except Exception:
-                _LOG.exception("client %s counts a failed look as nothing", self.name)
-        return np.zeros(query.size, dtype=np.int64)
 
     def _tally(self, job: DeskJob, question: Tally) -> Tallied:
         if not isinstance(job.event_of(question.look, of_clients=False), (Threshold, Unprotected)):
@@ -365,20 +339,13 @@ class Desk:
         self, job: DeskJob, schema: Schema, preparations: tuple[Any, ...]
     ) -> PrivateTable:
         """The rows under a schema, with what is to be kept per row."""
+        check_schema(self._table.schema, schema)
+        check_preparations(preparations, schema)
         done = job.prepared
         same = job.schema is schema or job.schema == schema
         if job.table is None or not same or done != preparations[: len(done)]:
             job.table, job.schema, done = self._table.with_schema(schema), schema, ()
-            job.prepared, job.failure = (), None
         for preparation in preparations[len(done) :]:
-            if not callable(getattr(preparation, "prepare", None)):
-                raise FederationError("The message holds a preparation that is none.")
-            check_columns(preparation.columns, job.table.schema)
-            if job.failure is None:
-                try:
-                    keep(job.table, preparation.columns, preparation.prepare)
-                except Exception as error:  # may depend on single rows: told to whom it may be
-                    _LOG.exception("client %s could not prepare its rows", self.name)
-                    job.failure = error
+            keep(job.table, preparation.columns, preparation.prepare, forgiving=True)
         job.prepared = preparations
         return job.table

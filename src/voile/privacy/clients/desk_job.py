@@ -33,7 +33,6 @@ class DeskJob:
     masker: Masker
     table: PrivateTable | None = None
     prepared: tuple[Any, ...] = ()
-    failure: Exception | None = None
     grants: dict[int, Grant] = field(default_factory=dict)
     answered: dict[tuple[int, str], int] = field(default_factory=dict)
     answers: dict[LookAt, NDArray[np.int64]] = field(default_factory=dict)

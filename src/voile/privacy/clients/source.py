@@ -112,7 +112,9 @@ class ClientsSource(RowSource):
 
     # -- sums ---------------------------------------------------------------------------------
 
-    def total(self, query: Query, grid: float, *, rate: float = 1.0) -> NDArray[np.int64]:
+    def total(
+        self, query: Query, grid: float, *, rate: float = 1.0, forgiving: bool = False
+    ) -> NDArray[np.int64]:
         """The exact sum; for a trusted aggregator alone."""
         self._only_trusted("an exact sum")
         self._session.journal.write({"line": "beyond"})
@@ -223,7 +225,9 @@ class ClientsSource(RowSource):
 
     # -- what stays with the rows -------------------------------------------------------------
 
-    def keep(self, columns: Collection[str], work: Callable[[Block], None]) -> None:
+    def keep(
+        self, columns: Collection[str], work: Callable[[Block], None], *, forgiving: bool = False
+    ) -> None:
         """Have clients keep something per row; sent with the next question."""
         self._check(columns)
         owner = getattr(work, "__self__", None)

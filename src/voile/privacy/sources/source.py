@@ -21,6 +21,7 @@ from voile.errors import SchemaError, SettingError, VaultError
 from voile.privacy import noise
 from voile.privacy.query_kernels import check_bound
 from voile.privacy.sources.block import Block, Column
+from voile.privacy.sources.failing_rows import keep_what_can_be, sum_what_can_be
 from voile.privacy.tape.listening import grouped, summed
 from voile.schema import Schema
 from voile.schema.columns import Level
@@ -55,11 +56,14 @@ class RowSource(ABC):
     def with_schema(self, schema: Schema) -> RowSource:
         """The same rows, encoded by a schema that knows more."""
 
-    def total(self, query: Query, grid: float, *, rate: float = 1.0) -> NDArray[np.int64]:
+    def total(
+        self, query: Query, grid: float, *, rate: float = 1.0, forgiving: bool = False
+    ) -> NDArray[np.int64]:
         """Sum of a query over all rows, or over a Poisson sample of them, in units of ``grid``.
 
         Integers add up exactly in any order, so the result does not depend on threads, blocks or
         places. A sum beyond 64 bits wraps around, which costs accuracy and no privacy.
+        ``forgiving``: a row for which the query fails counts as nothing (failing_rows.py).
         """
         self._check(query.columns)
         check_bound(query.bound)
@@ -69,7 +73,8 @@ class RowSource(ABC):
             return noise.bernoulli(block.rows, rate) if rate < 1.0 else None
 
         def one(block: Block, chosen: NDArray[np.bool_] | None) -> NDArray[np.int64]:
-            return query.total(block if chosen is None else block.where(chosen), grid)
+            sample = block if chosen is None else block.where(chosen)
+            return sum_what_can_be(query, sample, grid) if forgiving else query.total(sample, grid)
 
         result = np.zeros(query.size, dtype=np.int64)
         for part in self._visit(query.columns, one, draw):
@@ -142,10 +147,16 @@ class RowSource(ABC):
             result.update(part)
         return result
 
-    def keep(self, columns: Collection[str], work: Callable[[Block], None]) -> None:
+    def keep(
+        self, columns: Collection[str], work: Callable[[Block], None], *, forgiving: bool = False
+    ) -> None:
         """Let ``work`` store per-row values in ``block.kept``; nothing comes out."""
         self._check(columns)
-        for _ in self._visit(columns, lambda block, _: work(block), _nothing):
+
+        def one(block: Block, _: None) -> None:
+            keep_what_can_be(work, block) if forgiving else work(block)
+
+        for _ in self._visit(columns, one, _nothing):
             pass
 
     @property

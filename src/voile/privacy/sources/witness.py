@@ -109,10 +109,12 @@ class WitnessSource(RowSource):
         for source in self._taking_part():
             yield from source.blocks(columns)
 
-    def keep(self, columns: Collection[str], work: Callable[[Block], None]) -> None:
+    def keep(
+        self, columns: Collection[str], work: Callable[[Block], None], *, forgiving: bool = False
+    ) -> None:
         """Canaries that do not take part keep it too: the insider works out their shares."""
         for source in (self._others, *self._canaries):
-            source.keep(columns, work)
+            source.keep(columns, work, forgiving=forgiving)
 
     def tally(self, column: str) -> Counter[Level]:
         """Of all that take part."""
@@ -121,7 +123,9 @@ class WitnessSource(RowSource):
             result.update(source.tally(column))
         return result
 
-    def total(self, query: Query, grid: float, *, rate: float = 1.0) -> NDArray[np.int64]:
+    def total(
+        self, query: Query, grid: float, *, rate: float = 1.0, forgiving: bool = False
+    ) -> NDArray[np.int64]:
         """The sum over all that take part; the insider notes what it knows of it."""
         self._known = self._others.total(query, grid, rate=rate)
         shares = [one.total(query, grid) for one in self._canaries]
