@@ -65,6 +65,25 @@ def replace_file(path: str | Path, fill: Callable[[Path], object]) -> Path:
     return path
 
 
+def hold_file(path: Path) -> Callable[[], None] | None:
+    """Hold a file, made if need be, for one user at a time; None if another holds it.
+
+    Returns what lets go of it; the system does so when the process ends. On systems without such
+    locks nobody is kept away.
+    """
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    try:
+        import fcntl
+    except ImportError:  # pragma: no cover (Windows has no such locks)
+        return lambda: os.close(handle)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(handle)
+        return None
+    return lambda: os.close(handle)
+
+
 def write_text(path: str | Path, text: str) -> Path:
     """Write a text file in UTF-8, wholly or not at all."""
     return replace_file(path, lambda place: place.write_bytes(text.encode()))

@@ -22,6 +22,7 @@ ELSEWHERE = {
     "voile.explain.of_blackbox.summary": "summaries in a ledger",
     "voile.federated.flower.resident": "the order of the process that started it",
     "voile.privacy.ledger.answers": "answers in a ledger",
+    "voile.privacy.ledger.job_lines": "federated jobs in a ledger; its tests damage them",
     "voile.privacy.ledger.sql": "the ledger itself",
     "voile.privacy.signing": "private keys of the house itself; its tests damage them",
     "voile.schema.files": "schemas, through Schema",

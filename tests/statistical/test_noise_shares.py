@@ -74,15 +74,21 @@ CASES = {
     "aggregator, one missing": ({"trust": "aggregator", "dropouts": 1}, ("client 4",), 1.0),
     "shares": ({"trust": "shares"}, (), 1.0),
     "shares, colluders": ({"trust": "shares", "colluders": 2}, (), math.sqrt(5 / 3)),
+    # Where a sum may be made twice, the first one has three quarters of the precision.
     "shares, all there": (
         {"trust": "shares", "dropouts": 1, "colluders": 1},
         (),
-        math.sqrt(5 / 3),
+        math.sqrt(5 / 3 / 0.75),
     ),
     "shares, one missing": (
         {"trust": "shares", "dropouts": 1, "colluders": 1},
         ("client 2",),
-        math.sqrt(4 / 3),
+        math.sqrt(4 / 3 / 0.25),
+    ),
+    "shares, two of three missing": (
+        {"trust": "shares", "dropouts": 3},
+        ("client 2", "client 4"),
+        math.sqrt(3 / 2 / (0.25 / 3)),
     ),
     "nobody": ({"trust": "nobody"}, (), math.sqrt(5)),
     "nobody, two missing": ({"trust": "nobody", "dropouts": 2}, ("client 0", "client 3"), 3**0.5),
@@ -117,19 +123,47 @@ def test_honest_shares_alone_are_the_noise_that_was_paid_for():
             (4, 4, 4, 4, 4), trust="shares", dropouts=1, colluders=2, gone=("client 0",)
         )
     # What each desk sent before masks: colluders (clients 1 and 2) would tell the server.
-    grid = _grid()
-    each = {
-        name: next(iter(next(iter(desk._jobs.values())).answers.values()))[1:] * grid
-        for name, desk in federation.desks.items()
+    each = [sent(federation, attempt) for attempt in (0, 1)]
+    assert [sorted(one) for one in each] == [
+        [f"client {k}" for k in range(5)],
+        [f"client {k}" for k in range(1, 5)],
+    ]
+    for attempt, part in enumerate((0.75, 0.25)):
+        honest = each[attempt]["client 3"] + each[attempt]["client 4"]
+        assert np.std(honest) == pytest.approx(SIGMA / math.sqrt(part), rel=WITHIN)
+        for values in each[attempt].values():
+            assert np.std(values) == pytest.approx(SIGMA / math.sqrt(2 * part), rel=WITHIN)
+    # No two messages share noise, neither of two clients nor of two attempts of one.
+    all_of = [values for one in each for values in one.values()]
+    for k, one in enumerate(all_of):
+        for other in all_of[k + 1 :]:
+            assert abs(np.corrcoef(one, other)[0, 1]) < 0.03
+
+
+def sent(federation, attempt):
+    """What clients sent at an attempt at their only look, before masks, without the count."""
+    jobs = {name: next(iter(desk._open_jobs.values())) for name, desk in federation.desks.items()}
+    return {
+        name: values[1:] * _grid()
+        for name, job in jobs.items()
+        for (_, number), values in job._answers.items()
+        if number == attempt
     }
-    honest = each["client 3"] + each["client 4"]
-    assert np.std(honest) == pytest.approx(SIGMA, rel=WITHIN)
-    for values in each.values():
-        assert np.std(values) == pytest.approx(SIGMA / math.sqrt(2), rel=WITHIN)
-    names = sorted(each)
-    for k, one in enumerate(names):
-        for other in names[k + 1 :]:
-            assert abs(np.corrcoef(each[one], each[other])[0, 1]) < 0.03
+
+
+def test_a_late_answer_tells_a_curious_server_no_more_than_was_paid():
+    """It has the sum with the late client and the one without, and knows all other rows."""
+    with fixed_noise(3):
+        (release,), federation = look((4, 4, 4), trust="shares", dropouts=1, gone=("client 0",))
+    first, second = (sum(sent(federation, attempt).values()) for attempt in (0, 1))
+    # Of client 0: the first sum alone has its rows; the second, subtracted, brings more noise.
+    assert np.std(first) >= SIGMA * 0.98
+    assert np.std(first - second) >= SIGMA * 0.98
+    # Of the others, whose rows are in both: the best mean of the two has the noise that was paid.
+    weights = np.array([1 / np.var(first), 1 / np.var(second)])
+    best = (weights[0] * first + weights[1] * second) / weights.sum()
+    assert np.std(best) >= SIGMA * 0.98
+    assert release.standard_error == pytest.approx(np.std(second), rel=WITHIN)
 
 
 def test_a_message_alone_carries_the_whole_noise_where_nobody_is_trusted():

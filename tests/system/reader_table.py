@@ -37,10 +37,11 @@ from voile.models.lvq.files import write as write_lvq
 from voile.models.training_settings import record_settings
 from voile.privacy.budget import Relation
 from voile.privacy.clients.journal import Journal
-from voile.privacy.clients.memory import DeskMemory
+from voile.privacy.clients.memory import AnswerMemory, KeptAnswer
 from voile.privacy.clients.questions import LookAt, Opening, Payment
 from voile.privacy.clients.terms import Terms
 from voile.privacy.events import Gaussian, Plan, Threshold
+from voile.privacy.noise import NoiseSource
 from voile.privacy.wire import Packer, Unpacker
 
 
@@ -499,28 +500,32 @@ READERS["journal"] = Reader(
 )
 
 
+def _kept_answer() -> KeptAnswer:
+    look = LookAt(0, "sums", 1)
+    return KeptAnswer(look, 0, "", NoiseSource.SYSTEM, "", bytes(16), np.arange(4))
+
+
 def _memory_seed(folder: Path) -> bytes:
     place = folder / "seed.memory"
-    memory = DeskMemory(place)
-    memory.paid("job", 0, "entry")
-    memory.answering("job", 0, "sums", 1)
-    memory.answered_with("job", 0, "sums", 1, np.arange(4))
+    memory = AnswerMemory(place)
+    memory.keep("job", _kept_answer())
     return place.read_bytes()
 
 
 def _run_memory(path: Path) -> None:
-    memory = DeskMemory(path)
-    memory.entry_of("job", 0)
-    memory.answered("job", 0)
-    memory.noise_of("job", 0)
-    memory.answer_of("job", 0)
-    memory.paid("other", 1, "entry")
-    memory.answering("other", 1, "sums", 1)
-    memory.answered_with("other", 1, "sums", 1, np.arange(2))
+    memory = AnswerMemory(path)
+    memory.last("job")
+    memory.keep("other", _kept_answer())
 
 
 READERS["memory of a client"] = Reader(
-    _memory_seed, _run_memory, ("voile.privacy.clients.memory.DeskMemory",), "file.memory"
+    _memory_seed,
+    _run_memory,
+    (
+        "voile.privacy.clients.memory.AnswerMemory",
+        "voile.privacy.clients.memory.KeptAnswer",
+    ),
+    "file.memory",
 )
 
 

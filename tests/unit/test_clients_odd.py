@@ -25,7 +25,7 @@ from voile.federated.federation import Federation
 from voile.privacy.clients.channel import LocalChannel, Silence
 from voile.privacy.clients.desk_job import CLIENT
 from voile.privacy.clients.journal import Journal
-from voile.privacy.clients.questions import Answer, Joined, Lacking, LookAt, Paid, Refusal, Work
+from voile.privacy.clients.questions import Answer, Joined, Lacking, LookAt, Refusal, Work
 from voile.privacy.clients.sampling import SampledClients, unprotected_client_sum
 from voile.privacy.clients.terms import Terms
 from voile.privacy.clients.updates import ClientWork, client_sum, noise_of_a_published_algorithm
@@ -116,17 +116,30 @@ def test_a_plan_of_countless_looks_is_not_paid():
     assert "looks at most" in server.pay(Plan.of(a=Gaussian(2**52, 5.0))).reason
 
 
-def test_a_payment_is_remembered_and_made_again_only_if_the_ledger_forgot_it(tmp_path):
-    memory = tmp_path / "memory.json"
-    server = Server(desk(memory=memory))
+def test_a_payment_is_made_once():
+    ledger = Ledger(Budget(50, 1e-5))
+    server = Server(desk(ledger=ledger))
     server.open()
     first = server.pay()
     assert server.pay() == first
-    other = Ledger(Budget(50, 1e-5))  # the client lost its ledger, and has a new one
-    server = Server(desk(ledger=other, memory=memory))
+    server = Server(desk(ledger=ledger))
     server.open()
-    assert isinstance(server.pay(), Paid)
-    assert len(other.history()) == 1
+    assert server.pay() == first
+    assert len(ledger.history()) == 1
+
+
+def test_a_client_that_lost_its_ledger_does_not_go_on_with_the_job():
+    server = Server(desk())
+    head = server.open().head
+    assert head == ""
+    head = server.pay().head
+    server = Server(desk())  # another ledger
+    said = server.open(heads={"a": head})
+    assert isinstance(said, Refusal)
+    assert "older copy" in said.reason
+    assert isinstance(
+        server.open(), Joined
+    )  # a server that says nothing is not told from a new one
 
 
 FAILING = {
@@ -271,10 +284,10 @@ def test_a_memory_whose_last_answer_is_damaged_is_refused(tmp_path, values):
     server.pay()
     server.ask(RowCount())
     text = json.loads(path.read_text())
-    (plan,) = [one for job in text["jobs"].values() for one in job.values()]
-    plan["last"]["values"] = values
+    (kept,) = text["answers"].values()
+    kept["values"] = values
     path.write_text(json.dumps(text))
-    with pytest.raises(LedgerUnavailable, match="whole numbers in base64"):
+    with pytest.raises(LedgerUnavailable, match="values"):
         desk(memory=path)
 
 

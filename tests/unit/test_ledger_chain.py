@@ -188,8 +188,8 @@ def test_a_charge_that_may_stand_in_the_ledger_is_used(tmp_path, monkeypatch):
     admission = admitted(ledger, looks=2)
     real = SqlBook.append
 
-    def fail_afterwards(self, decide):
-        real(self, decide)
+    def fail_afterwards(self, *given):
+        real(self, *given)
         raise LedgerUnavailable("the answer was lost")
 
     with monkeypatch.context() as patch:

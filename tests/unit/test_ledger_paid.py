@@ -79,8 +79,8 @@ def test_a_payment_that_was_undone_is_none(tmp_path, monkeypatch):
     ledger = Ledger(tmp_path / "l.db", BUDGET)
     real = SqlBook._append
 
-    def fail(self, connection, decide):
-        real(self, connection, decide)
+    def fail(self, *given):
+        real(self, *given)
         raise OSError("No space left")
 
     with monkeypatch.context() as patch:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, NoReturn
 
 from voile.errors import PlanError
@@ -11,7 +12,7 @@ from voile.privacy import noise
 from voile.privacy.budget import Relation
 from voile.privacy.events import Event, Plan
 from voile.privacy.ledger import Admission, Entry, Ledger
-from voile.privacy.ledger.entry import ROW
+from voile.privacy.ledger.entry import ROW, Beside
 
 if TYPE_CHECKING:
     from voile.privacy.vault import PrivateTable
@@ -85,11 +86,16 @@ class Grant:
         self._lock = threading.Lock()
         self._process = os.getpid()
 
-    def take(self, label: str) -> Ticket:
-        """One look of the step ``label``; refuses more than the plan announced."""
+    def take(self, label: str, *, again: bool = False) -> Ticket:
+        """One look of the step ``label``; refuses more than the plan announced.
+
+        ``again``: instead of one that was taken, and of which nothing was released.
+        """
         self._check_process()
         event = self.plan[label]
         with self._lock:
+            if again:
+                return Ticket(self, label, event)
             if self._taken[label] >= event.count:
                 raise PlanError(
                     f"The plan announced {event.count} looks for {label!r} and all are taken: "
@@ -97,6 +103,13 @@ class Grant:
                 )
             self._taken[label] += 1
         return Ticket(self, label, event)
+
+    def resume(self, used: Mapping[str, int]) -> None:
+        """Count looks, by step, that were used before a restart."""
+        with self._lock:
+            for label, count in used.items():
+                self._taken[label] += count
+                self._openings[label] += count
 
     def _check_process(self) -> None:
         if os.getpid() != self._process:
@@ -141,9 +154,17 @@ def name_unit(column: str) -> str:
 
 
 def reserve(
-    table: PrivateTable, ledger: Ledger, plan: Plan, what: str, *, unit: str | None = None
+    table: PrivateTable,
+    ledger: Ledger,
+    plan: Plan,
+    what: str,
+    *,
+    unit: str | None = None,
+    beside: Beside | None = None,
 ) -> Grant:
     """Pay for a whole plan in one ledger entry, and get the right to carry it out on ``table``.
+
+    ``beside`` is written in the entry's own transaction.
 
     Raises
     ------
@@ -154,7 +175,7 @@ def reserve(
     """
     whom = unit or unit_of(table.schema)
     entry = table.settle(
-        plan, what, ledger, lambda named: ledger.spend(plan, named, unit=whom), unit
+        plan, what, ledger, lambda named: ledger.spend(plan, named, unit=whom, beside=beside), unit
     )
     return Grant(plan, entry, ledger, table, unit)
 

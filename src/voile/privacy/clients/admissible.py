@@ -10,6 +10,9 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from voile.errors import FederationError, SchemaError
+from voile.privacy.budget import Relation
+from voile.privacy.clients.questions import PROTOCOL, Opening
+from voile.privacy.clients.terms import Trust
 from voile.privacy.queries import Preparation, Query
 from voile.privacy.sources.source import TARGET, check_columns
 from voile.schema import Category, Schema
@@ -17,6 +20,45 @@ from voile.schema.columns import Column
 
 MOST_NUMBERS = 2**27
 """Longest vector that is summed (1 GiB); the largest networks have 10^8 weights."""
+
+
+def check_opening(
+    question: Opening, name: str, relation: Relation, accepts: Collection[str], colluders: int
+) -> None:
+    """Refuse a job of another protocol or relation, or on terms that this client does not accept.
+
+    Parameters
+    ----------
+    name, relation
+        Of this client, and of its ledger.
+    accepts : collection of str
+        Whom it is ready to trust.
+    colluders : int
+        With shares of noise: at least so many other clients may collude.
+    """
+    terms = question.terms
+    if question.protocol != PROTOCOL:
+        raise FederationError(
+            f"The server speaks protocol {question.protocol}, this client {PROTOCOL}: install the "
+            "same version of voile."
+        )
+    if question.relation is not relation:
+        raise FederationError(
+            f"The job promises for {question.relation}, this client's ledger for {relation}: use "
+            "one relation everywhere."
+        )
+    if terms.trust not in accepts:
+        raise FederationError(
+            f"The job asks for trust {str(terms.trust)!r}; this client accepts "
+            f"{sorted(map(str, accepts))}."
+        )
+    if terms.trust == Trust.SHARES and terms.colluders < colluders:
+        raise FederationError(
+            f"The job is safe from {terms.colluders} colluding clients; this client asks for "
+            f"{colluders}."
+        )
+    if name not in terms.clients:
+        raise FederationError(f"This client's name {name!r} is not among the job's.")
 
 
 def check_schema(own: Schema, asked: object) -> Schema:

@@ -2,17 +2,20 @@
 
 The desk trusts no number that arrives: it pays each plan from its own ledger before the first
 answer, takes noise, grid and sampling from its own copy of that plan, clips by its own code,
-answers no more looks than announced, and repeats an answer rather than making a second one.
-Proof: docs/proofs/federated.md.
+answers no more looks than announced, and repeats an answer rather than making a second one. What it
+agreed to, paid and answered stands in its ledger's database before anything leaves it.
+States and messages: docs/explanation/federated-protocol.md. Proof: docs/proofs/federated.md.
 """
 
 from __future__ import annotations
 
 import logging
+import math
 import threading
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
+from weakref import finalize
 
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
@@ -21,12 +24,16 @@ from numpy.typing import NDArray
 from voile.errors import FederationError, LedgerMismatch, PlanError, SettingError, VoileError
 from voile.privacy import noise
 from voile.privacy.budget import Budget
-from voile.privacy.clients.admissible import check_preparations, check_query, check_schema
-from voile.privacy.clients.desk_job import DeskJob
+from voile.privacy.clients.admissible import (
+    check_opening,
+    check_preparations,
+    check_query,
+    check_schema,
+)
+from voile.privacy.clients.desk_job import DeskJob, Measured
 from voile.privacy.clients.masks import Masker
-from voile.privacy.clients.memory import DeskMemory
+from voile.privacy.clients.memory import AnswerMemory
 from voile.privacy.clients.questions import (
-    PROTOCOL,
     Answer,
     Joined,
     Lacking,
@@ -43,11 +50,12 @@ from voile.privacy.clients.questions import (
 )
 from voile.privacy.clients.terms import CLIENT, LEAST_SHARE, OF_CLIENTS, Trust
 from voile.privacy.clients.updates import ClientWork
-from voile.privacy.events import Event, Gaussian, PoissonGaussian, Threshold, Unprotected
-from voile.privacy.grant import Grant, reserve, unit_of
+from voile.privacy.events import Gaussian, PoissonGaussian, Threshold, Unprotected
+from voile.privacy.grant import Grant, Ticket, reserve, unit_of
 from voile.privacy.ledger import Ledger
-from voile.privacy.mechanisms.sums import gaussian_measure
-from voile.privacy.queries import Query
+from voile.privacy.ledger.job_lines import PAID, JobLine
+from voile.privacy.ledger.jobs import open_jobs
+from voile.privacy.mechanisms.sums import check_bounded, gaussian_measure
 from voile.privacy.receipt import Receipt, write_receipt
 from voile.privacy.tape.listening import at_client
 from voile.privacy.vault import PrivateTable, keep, open_rows
@@ -57,7 +65,10 @@ from voile.schema import Schema
 _LOG = logging.getLogger("voile.clients")
 
 _GAUSSIAN = (Gaussian, PoissonGaussian)
-_MOST_LOOKS = 1_000_000
+_SMALLEST_GRID = 2.0**-500
+_MOST_LOOKS, _MOST_STEPS = 1_000_000, 10_000
+_MOST_UNPAID = 32
+"""Jobs that were joined and not paid: whoever opens more of them, the oldest are forgotten."""
 
 
 class Desk:
@@ -76,12 +87,17 @@ class Desk:
     colluders : int
         With shares of noise: refuse jobs in which fewer other clients may collude.
     memory : path, optional
-        A file in which the desk remembers what it has answered, so that it may be restarted in the
-        middle of a job. Without it a restarted client pays a running job again.
+        A file for the last answer of each job, so that a client that is restarted in the middle of
+        a job can repeat it if it got lost. What was paid and answered stands in the ledger.
     key : X25519PrivateKey, optional
         A lasting key for masks; by default a new one for each job.
     known_keys : mapping of str to bytes, optional
         Public keys of the other clients, agreed beforehand: others are refused.
+
+    Raises
+    ------
+    FederationError
+        If another desk works for this client with the same ledger, here or elsewhere.
     """
 
     def __init__(
@@ -101,16 +117,25 @@ class Desk:
             raise SettingError(f"The 'accepts' must be some of {[str(t) for t in Trust]}.")
         self.name, self.ledger = name, ledger
         self._table, self._accepts, self._colluders = table, frozenset(accepts), colluders
-        self._memory = DeskMemory(memory)
-        if key is not None and not self._memory.lasts:
-            raise SettingError(
-                "A lasting key needs a memory: a restarted client that forgot its answers would "
-                "hide a second one behind the same mask. Give memory='desk.json'."
-            )
+        self._memory = AnswerMemory(memory)
         self._key, self._known = key, None if known_keys is None else dict(known_keys)
-        self._jobs: dict[str, DeskJob] = {}
+        self._open_jobs: dict[str, DeskJob] = {}
         self._packer, self._unpacker = Packer(), Unpacker(shared=True)
         self._turn = threading.Lock()
+        self._jobs = open_jobs(ledger)
+        # Held for life: a second desk of this client would answer beside this one.
+        self._let_go = finalize(self, self._jobs.hold(name))
+
+    def close(self) -> None:
+        """Answer no more, and let another desk work for this client."""
+        with self._turn:
+            self._let_go()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def answer(self, message: bytes) -> bytes:
         """Answer one message; never raises, and refusals depend on public facts alone."""
@@ -120,7 +145,7 @@ class Desk:
     def receipts(self, delta: float | None = None) -> tuple[Receipt, ...]:
         """What each plan that was paid here has promised this client's rows."""
         budget = Budget(self.ledger.budget.epsilon, delta or self.ledger.budget.delta)
-        jobs = list(self._jobs.values())
+        jobs = list(self._open_jobs.values())
         return tuple(write_receipt(grant, budget) for job in jobs for grant in job.grants.values())
 
     def __repr__(self) -> str:
@@ -130,6 +155,8 @@ class Desk:
 
     def _reply(self, message: bytes) -> object:
         try:
+            if not self._let_go.alive:
+                raise FederationError(f"The desk of client {self.name!r} is closed.")
             question = open_envelope(self._unpacker, message)
             return self._consider(question)
         except MissingParts as missing:
@@ -145,7 +172,7 @@ class Desk:
     def _consider(self, question: object) -> object:
         if isinstance(question, Opening):
             return self._open(question)
-        job = self._jobs.get(getattr(question, "job", ""))
+        job = self._open_jobs.get(getattr(question, "job", ""))
         if job is None:
             return Lacking(job_unknown=True)
         look = getattr(question, "look", None)
@@ -164,81 +191,85 @@ class Desk:
 
     def _open(self, question: Opening) -> Joined:
         terms = question.terms
-        if question.protocol != PROTOCOL:
-            raise FederationError(
-                f"The server speaks protocol {question.protocol}, this client {PROTOCOL}: install "
-                "the same version of voile."
-            )
-        if question.relation is not self.ledger.relation:
-            raise FederationError(
-                f"The job promises for {question.relation}, this client's ledger for "
-                f"{self.ledger.relation}: use one relation everywhere."
-            )
-        if terms.trust not in self._accepts:
-            raise FederationError(
-                f"The job asks for trust {str(terms.trust)!r}; this client accepts "
-                f"{sorted(map(str, self._accepts))}."
-            )
-        if terms.trust == Trust.SHARES and terms.colluders < self._colluders:
-            raise FederationError(
-                f"The job is safe from {terms.colluders} colluding clients; this client asks for "
-                f"{self._colluders}."
-            )
-        if self.name not in terms.clients:
-            raise FederationError(f"This client's name {self.name!r} is not among the job's.")
-        if question.job not in self._jobs:
-            self._jobs[question.job] = DeskJob(
-                question.job, terms, question.schema, Masker(self.name, self._key)
-            )
-        job = self._jobs[question.job]
-        if job.terms != terms:
+        check_opening(question, self.name, self.ledger.relation, self._accepts, self._colluders)
+        check_schema(self._table.schema, question.schema)
+        known = self._open_jobs.get(question.job)
+        if known is not None and known.terms != terms:
             raise FederationError("The terms of a job cannot change while it runs.")
-        self._table_for(job, question.schema, ())  # refuses columns that are not here
+        job = known or DeskJob(
+            question.job,
+            self.name,
+            terms,
+            question.relation,
+            question.schema,
+            Masker(self.name, self._key),
+            self._jobs,
+            self._memory,
+        )
+        lines = job.read_record()
+        if not self.ledger.budget.unlimited:  # what has no limit may be lost: nothing is counted
+            job.check_head(question.heads.get(self.name), lines)
+        self._open_jobs[question.job] = job
+        unpaid = [one for one, each in self._open_jobs.items() if not each.grants]
+        for old in unpaid[:-_MOST_UNPAID]:
+            del self._open_jobs[old]
         table = self._table
-        return Joined(self.name, job.masker.public_key, table.largest_weight, table.weighted)
+        return Joined(self.name, job.masker.public, table.largest_weight, table.weighted, job.head)
 
     def _pay(self, job: DeskJob, question: Payment) -> Paid:
-        known = job.grants.get(question.number)
+        known = job.grants.get(question.number) or self._paid_before(job, question)
         if known is not None:
             if known.plan != question.plan or (known.unit == CLIENT) is not (
                 question.unit == CLIENT
             ):
                 raise PlanError("The plan of a job cannot change once it is paid.")
-            if self._memory.entry_of(job.name, question.number) is None:
-                self._memory.paid(job.name, question.number, known.entry.id)
-            return Paid(known.entry.id)
-        table = self._table
-        before = self._memory.entry_of(job.name, question.number)
-        if before is not None:
-            found = [one for one in self.ledger.history() if one.id == before]
-            if found and found[0].plan == question.plan:
-                if (OF_CLIENTS in found[0].what) is not (question.unit == CLIENT):
-                    raise PlanError("The plan of a job cannot change once it is paid.")
-                grant = Grant(question.plan, found[0], self.ledger, table, question.unit)
-                grant.table_notes += job.terms.notes_for(table.schema.unit)
-                grant.note_noise(self._memory.noise_of(job.name, question.number))
-                job.grants[question.number] = grant
-                job.answered.update(self._memory.answered(job.name, question.number))
-                last = self._memory.answer_of(job.name, question.number)
-                if last is not None:
-                    job.remember(LookAt(question.number, last[0], last[1]), last[2])
-                return Paid(before)
+            job.grants[question.number] = known
+            return Paid(known.entry.id, job.head)
+        table, plan = self._table, question.plan
         self._check_unit(question.unit)
-        if sum(event.count for event in question.plan.events) > _MOST_LOOKS:
-            raise FederationError(f"A plan has {_MOST_LOOKS} looks at most.")
+        counts = [event.count for event in plan.events]
+        if sum(counts) > _MOST_LOOKS or len(counts) > _MOST_STEPS:
+            raise FederationError(f"A plan has {_MOST_LOOKS} looks at most, {_MOST_STEPS} steps.")
         if OF_CLIENTS in question.what + job.name:
             raise FederationError("These words are the client's own: name the job otherwise.")
         whom = f", {OF_CLIENTS}" if question.unit == CLIENT else ""
         what = f"{question.what} ({job.name[:12]}{whom})"
         if not question.final:
             whom = question.unit or unit_of(table.schema)
-            self.ledger.check_affordable(question.plan, what, unit=whom)
-            return Paid("")
-        grant = reserve(table, self.ledger, question.plan, what, unit=question.unit)
+            self.ledger.check_affordable(plan, what, unit=whom)
+            return Paid("", job.head)
+        # The ledger's entry and the line of the job are written together, or not at all.
+        made: list[JobLine] = []
+        beside = self._jobs.beside(
+            job.key,
+            job.last,
+            PAID,
+            lambda entry: job.paid_line(question.number, question.unit, entry),
+            made.append,
+        )
+        grant = reserve(table, self.ledger, plan, what, unit=question.unit, beside=beside)
         grant.table_notes += job.terms.notes_for(table.schema.unit)
+        job.last = made[-1]
         job.grants[question.number] = grant
-        self._memory.paid(job.name, question.number, grant.entry.id)
-        return Paid(grant.entry.id)
+        return Paid(grant.entry.id, job.head)
+
+    def _paid_before(self, job: DeskJob, question: Payment) -> Grant | None:
+        """The right to what was paid before a restart, with the looks that were used up."""
+        job.read_record()  # also if the commit of a payment failed and was one all the same
+        known = job.paid.get(question.number)
+        if known is None:
+            return None
+        found = [one for one in self.ledger.history() if one.id == known.entry]
+        if not found:
+            raise LedgerMismatch("The ledger has lost the entry by which this job was paid.")
+        grant = Grant(found[0].plan, found[0], self.ledger, self._table, known.unit)
+        grant.table_notes += job.terms.notes_for(self._table.schema.unit)
+        if question.number in job.fixed:
+            grant.note_noise(noise.NoiseSource.FIXED)
+        grant.resume(
+            {label: one.looks for (n, label), one in job.used.items() if n == question.number}
+        )
+        return grant
 
     def _check_unit(self, unit: str | None) -> None:
         """A price for a whole client is not one for a row: a row can change all of an update."""
@@ -254,96 +285,111 @@ class Desk:
     # -- looks --------------------------------------------------------------------------------
 
     def _sum(self, job: DeskJob, question: SumOver) -> Answer:
-        event = job.event_of(question.look, of_clients=False)
-        trust = job.terms.trust
+        look, roster, trust = question.look, question.roster, job.terms.trust
+        event = job.event_of(look, of_clients=False)
         if trust != Trust.AGGREGATOR and not isinstance(event, _GAUSSIAN):
             raise PlanError(
                 f"With trust {str(trust)!r} clients answer Gaussian looks alone. This one was paid "
                 f"as {event.kind!r}."
             )
-        if (question.roster is None) is (trust == Trust.SHARES):
+        if (roster is None) is (trust == Trust.SHARES):
             raise FederationError("Masks belong to shares of noise, and to nothing else.")
-        values = job.recall(question.look)
+        attempt = 0
+        if roster is not None:
+            attempt = roster.attempt
+            job.check_roster(look, roster, self._known)
+        values = job.recall(look, attempt)
         if values is None:
-            if not isinstance(question.query, Query):
-                raise FederationError("The message holds no query.")
-            values = self._look(job, question, event)
-        if question.roster is None:
-            return Answer(question.look, values)
-        job.check_roster(question.look, question.roster, self.name, self._known)
-        hidden = job.masker.hide(values, question.roster, job.context(question.look))
-        job.note_roster(question.look, question.roster)
-        return Answer(question.look, hidden)
+            job.check_new(look, attempt)
+            values = self._noised(job, job.measured(look) or self._measure(job, question), attempt)
+            job.answer(look, values, roster)
+        if not isinstance(values, np.ndarray):
+            raise PlanError(f"The look {look.label!r} {look.index} was answered otherwise.")
+        if roster is not None:
+            values = job.masker.hide(values, roster, job.context(look))
+        return Answer(look, values, job.head)
 
-    def _look(self, job: DeskJob, question: SumOver, event: Event) -> NDArray[np.int64]:
-        query, look = question.query, question.look
+    def _measure(self, job: DeskJob, question: SumOver) -> Measured:
+        """The exact sum of a look, once, and the noise that was paid for it."""
+        look = question.look
+        event = job.grants[look.number].plan[look.label]
         table = self._table_for(job, question.schema, question.preparations)
-        check_query(query, question.preparations, table.schema)
-        rate, share, grid = 1.0, 0.0, question.grid
+        query = check_query(question.query, question.preparations, table.schema)
+        check_bounded(query, event)
+        rate, scale, grid = 1.0, 0.0, question.grid
         if isinstance(event, _GAUSSIAN):
             per_unit = table.rows_per_unit * job.terms.clients_per_unit
             how = gaussian_measure(query, event, self.ledger.relation, per_unit)
             if how.grid != grid:
                 raise FederationError("The server's grid is not the one of the plan.")
-            rate, share = how.rate, job.terms.share(how.scale) / grid
-        if share and share < LEAST_SHARE:  # pragma: no cover (terms.py asserts that none is)
+            rate, scale = how.rate, how.scale
+        elif not (_SMALLEST_GRID <= grid <= 1 / _SMALLEST_GRID and math.frexp(grid)[0] == 0.5):
+            raise FederationError("The grid of a sum must be a power of two.")
+        ticket = self._take(job, look)
+        total = open_rows(table, ticket).total(query, grid, rate=rate, forgiving=True)
+        found = Measured(total, scale, grid)
+        job.measure(look, found)
+        return found
+
+    def _noised(self, job: DeskJob, found: Measured, attempt: int) -> NDArray[np.int64]:
+        share = job.terms.share(found.scale, attempt) / found.grid
+        if not share:
+            return found.total
+        if share < LEAST_SHARE:  # pragma: no cover (terms.py asserts that none is)
             raise FederationError("The shares of noise are too fine for their proof.")
-        job.check_new(look)
-        self._memory.answering(job.name, look.number, look.label, look.index)
-        ticket = job.grants[look.number].take(look.label)
-        job.answered[look.number, look.label] = look.index
-        values = open_rows(table, ticket).total(query, grid, rate=rate, forgiving=True)
-        if share:
-            values = values + noise.gaussian(query.size, share)
-        job.remember(look, values)
-        self._memory.answered_with(job.name, look.number, look.label, look.index, values)
-        return values
+        return found.total + noise.gaussian(len(found.total), share)
+
+    def _take(self, job: DeskJob, look: LookAt) -> Ticket:
+        """The ticket of a look; another one if the rows could not be read the first time."""
+        ticket = job.grants[look.number].take(look.label, again=look in job.taken)
+        job.taken.add(look)
+        return ticket
 
     def _tally(self, job: DeskJob, question: Tally) -> Tallied:
-        if not isinstance(job.event_of(question.look, of_clients=False), (Threshold, Unprotected)):
+        look = question.look
+        if not isinstance(job.event_of(look, of_clients=False), (Threshold, Unprotected)):
             raise PlanError("Values are tallied in looks that were paid for levels alone.")
         if job.terms.trust != Trust.AGGREGATOR:
             raise PlanError(
                 "Levels that nobody listed cannot be found without trusting the aggregator: list "
                 "them in the schema."
             )
+        known = job.recall(look)
+        if isinstance(known, Tallied):
+            return known
         table = self._table_for(job, question.schema, ())
-        job.check_new(question.look)
-        look = question.look
-        self._memory.answering(job.name, look.number, look.label, look.index)
-        job.answered[look.number, look.label] = look.index
-        ticket = job.grants[look.number].take(look.label)
-        found = open_rows(table, ticket).tally(question.column)
-        return Tallied(look, tuple(found), tuple(found.values()))
+        job.check_new(look)
+        found = open_rows(table, self._take(job, look)).tally(question.column)
+        job.answer(look, np.zeros(0, dtype=np.int64))
+        reply = Tallied(look, tuple(found), tuple(found.values()), job.head)
+        job.remember(look, 0, reply)
+        return reply
 
     def _work(self, job: DeskJob, question: Work) -> Answer:
-        job.event_of(question.look, of_clients=True)
+        look, work = question.look, question.work
+        job.event_of(look, of_clients=True)
         if job.terms.trust != Trust.AGGREGATOR:
             raise PlanError("Updates of whole clients are for a trusted aggregator.")
-        known = job.recall(question.look)
-        if known is not None:
-            return Answer(question.look, known)
-        work, look = question.work, question.look
-        if not isinstance(work, ClientWork):
-            raise FederationError("The message holds no work for clients.")
-        table = self._table_for(job, question.schema, question.preparations)
-        job.check_new(look)
-        self._memory.answering(job.name, look.number, look.label, look.index)
-        job.answered[look.number, look.label] = look.index
-        ticket = job.grants[look.number].take(look.label)
-        values = open_rows(table, ticket).updates(work, question.grid)
-        job.remember(look, values)
-        return Answer(look, values)
+        values = job.recall(look)
+        if values is None:
+            if not isinstance(work, ClientWork):
+                raise FederationError("The message holds no work for clients.")
+            table = self._table_for(job, question.schema, question.preparations)
+            job.check_new(look)
+            found = open_rows(table, self._take(job, look)).updates(work, question.grid)
+            values = job.answer(look, found)
+        return Answer(look, values, job.head)
 
     def _table_for(
         self, job: DeskJob, schema: Schema, preparations: tuple[Any, ...]
     ) -> PrivateTable:
         """The rows under a schema, with what is to be kept per row."""
+        done = job.prepared
+        if job.table is not None and job.schema is schema and done == preparations:
+            return job.table
         check_schema(self._table.schema, schema)
         check_preparations(preparations, schema)
-        done = job.prepared
-        same = job.schema is schema or job.schema == schema
-        if job.table is None or not same or done != preparations[: len(done)]:
+        if job.table is None or job.schema != schema or done != preparations[: len(done)]:
             job.table, job.schema, done = self._table.with_schema(schema), schema, ()
         for preparation in preparations[len(done) :]:
             keep(job.table, preparation.columns, preparation.prepare, forgiving=True)

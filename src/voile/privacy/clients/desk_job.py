@@ -1,42 +1,193 @@
-"""What a client's desk knows about one job: its terms, its paid plans, and its last answers."""
+"""What a client's desk knows about one job: its terms, its record, its paid plans, its answers.
+
+The record (`voile.privacy.ledger.jobs`) is the truth; what is here beside it is what the record
+says, and what may be repeated while this process lives.
+States and messages: docs/explanation/federated-protocol.md.
+"""
 
 from __future__ import annotations
 
+import dataclasses
+import hashlib
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.errors import FederationError, PlanError
-from voile.privacy.clients.masks import Masker, Roster
+from voile.errors import FederationError, LedgerMismatch, LedgerUnavailable, PlanError
+from voile.privacy import noise
+from voile.privacy.budget import Relation
+from voile.privacy.clients.masks import KEY_BYTES, Masker, Roster
+from voile.privacy.clients.memory import AnswerMemory, KeptAnswer
 from voile.privacy.clients.questions import LookAt
 from voile.privacy.clients.terms import CLIENT, Terms
 from voile.privacy.events import Event, Unprotected
 from voile.privacy.grant import Grant
+from voile.privacy.ledger.chain import tampered
+from voile.privacy.ledger.entry import Entry
+from voile.privacy.ledger.job_lines import ANSWERED, PAID, JobLine
+from voile.privacy.ledger.jobs import Jobs
 from voile.privacy.vault import PrivateTable
 from voile.schema import Schema
+
+Wholes = NDArray[np.int64]
 
 _REMEMBERED = 4
 """Answers that are kept for questions that come again; a server is never further behind."""
 
+HEAD = 32
+"""Hexadecimal digits by which a server names a line of a client's record."""
+
+_NONE = -1
+
+
+@dataclass(frozen=True)
+class PaidPlan:
+    """A plan that was paid: the entry of the ledger, and for whom."""
+
+    entry: str
+    unit: str | None
+
+
+@dataclass(frozen=True)
+class Used:
+    """The last look of a step that was answered, and the attempt at its sum."""
+
+    index: int = _NONE
+    attempt: int = 0
+    names: str = ""
+    values: str = ""
+    looks: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """The exact sum of a look, and the noise that was paid for it; for further attempts."""
+
+    total: Wholes
+    scale: float
+    grid: float
+
 
 @dataclass
 class DeskJob:
-    """One job while it runs."""
+    """One job while this process works for it."""
 
     name: str
+    client: str
     terms: Terms
+    relation: Relation
     schema: Schema
     masker: Masker
+    jobs: Jobs
+    memory: AnswerMemory
     table: PrivateTable | None = None
     prepared: tuple[Any, ...] = ()
     grants: dict[int, Grant] = field(default_factory=dict)
-    answered: dict[tuple[int, str], int] = field(default_factory=dict)
-    answers: dict[LookAt, NDArray[np.int64]] = field(default_factory=dict)
-    rosters: dict[LookAt, list[Roster]] = field(default_factory=dict)
+    paid: dict[int, PaidPlan] = field(default_factory=dict)
+    used: dict[tuple[int, str], Used] = field(default_factory=dict)
+    fixed: set[int] = field(default_factory=set)
+    last: JobLine | None = None
+    taken: set[LookAt] = field(default_factory=set)
+    _answers: dict[tuple[LookAt, int], Any] = field(default_factory=dict)
+    _waiting: dict[tuple[LookAt, int], KeptAnswer] = field(default_factory=dict)
+    _measured: dict[LookAt, Measured] = field(default_factory=dict)
+    _names: dict[LookAt, frozenset[str]] = field(default_factory=dict)
+
+    @cached_property
+    def key(self) -> str:
+        """By which the ledger's database knows the job."""
+        return hashlib.sha256(json.dumps([self.client, self.name]).encode()).hexdigest()
+
+    @property
+    def head(self) -> str:
+        """Names the last line of the record; a server that has seen it notices an older copy."""
+        return "" if self.last is None else self.last.digest[:HEAD]
+
+    # -- the record ---------------------------------------------------------------------------
+
+    def read_record(self) -> tuple[JobLine, ...]:
+        """Read what was paid and answered in this job, by this process or before a restart.
+
+        Raises
+        ------
+        FederationError
+            If the job was agreed on by other terms.
+        LedgerMismatch
+            If the client's memory knows more than the record: the ledger is an old copy.
+        """
+        lines = self.jobs.lines(self.key)
+        self.paid, self.used, self.last = {}, {}, lines[-1] if lines else None
+        try:
+            for line in lines:
+                self._follow(line.kind, line.content)
+        except (KeyError, TypeError):
+            raise tampered("the record of a federated job cannot be read") from None
+        agreed, first = self._agreed(), lines[0].content if lines else {}
+        if lines and {name: first.get(name) for name in agreed} != agreed:
+            raise FederationError("The terms of a job cannot change while it runs.")
+        self._recall(lines)
+        return lines
+
+    def _agreed(self) -> dict[str, Any]:
+        """What all sides agreed on, as it stands in the record."""
+        terms = {**dataclasses.asdict(self.terms), "clients": list(self.terms.clients)}
+        return {"terms": terms, "relation": str(self.relation)}
+
+    def _follow(self, kind: str, found: Mapping[str, Any]) -> None:
+        if kind == PAID:
+            self.paid[found["plan"]] = PaidPlan(found["entry"], found["unit"])
+            return
+        step = found["plan"], found["step"]
+        before = self.used.get(step, Used())
+        more = int(found["index"] != before.index)
+        self.used[step] = Used(
+            found["index"], found["attempt"], found["names"], found["values"], before.looks + more
+        )
+        if found["noise"] == str(noise.NoiseSource.FIXED):
+            self.fixed.add(found["plan"])
+
+    def _recall(self, lines: tuple[JobLine, ...]) -> None:
+        """Take the last answer from the memory, if it is the record's, or the one after it."""
+        kept = self.memory.last(self.key)
+        if kept is None or (kept.look, kept.attempt) in self._answers:
+            return
+        used = self.used.get((kept.look.number, kept.look.label), Used())
+        if (used.index, used.attempt) == (kept.look.index, kept.attempt):
+            if used.values == kept.digest:
+                self._answers[kept.look, kept.attempt] = kept.values
+            return
+        if kept.before == ("" if self.last is None else self.last.digest):
+            # It may have left: whoever comes next gets this one and no other.
+            self._waiting[kept.look, kept.attempt] = kept
+            self._write(kept)
+        elif kept.before not in {line.digest for line in lines}:
+            raise LedgerMismatch(
+                "This client's memory knows answers that its ledger does not: an older copy of the "
+                "ledger was put back. Put the newest one back; nothing is answered until then."
+            )
+
+    def check_head(self, known: str | None, lines: tuple[JobLine, ...]) -> None:
+        """Refuse to go on from an older copy of the ledger than the server has seen."""
+        if known and known not in {line.digest[:HEAD] for line in lines}:
+            raise FederationError(
+                "The server has seen more of this job than this client's ledger knows: the ledger "
+                "was lost, or an older copy was put back. Put the newest one back, or begin a new "
+                "job."
+            )
+
+    def paid_line(self, number: int, unit: str | None, entry: Entry) -> dict[str, Any]:
+        """What the record says of a payment; the first one holds what was agreed on."""
+        line = {"plan": number, "entry": entry.id, "unit": unit}
+        first = {"client": self.client, "job": self.name, **self._agreed()}
+        return line if self.last is not None else {**first, **line}
+
+    # -- looks --------------------------------------------------------------------------------
 
     def event_of(self, look: LookAt, *, of_clients: bool) -> Event:
         """What was paid for a look at rows, or at the whole client."""
@@ -48,50 +199,113 @@ class DeskJob:
             raise PlanError(f"The plan announced {event.count} looks for {look.label!r}.")
         return event
 
-    def check_new(self, look: LookAt) -> None:
+    def recall(self, look: LookAt, attempt: int = 0) -> Any:
+        """The answer that was given to the same look, or None."""
+        waiting = self._waiting.get((look, attempt))
+        if waiting is not None:
+            self._write(waiting)
+        return self._answers.get((look, attempt))
+
+    def check_new(self, look: LookAt, attempt: int = 0) -> None:
         """Refuse a look that was answered before and is forgotten: it would be a second one."""
-        if look.index <= self.answered.get((look.number, look.label), -1):
+        used = self.used.get((look.number, look.label), Used())
+        further = look.index == used.index and attempt > used.attempt and look in self._measured
+        if look.index <= used.index and not further:
             raise PlanError(f"The look {look.label!r} {look.index} was answered before.")
 
-    def recall(self, look: LookAt) -> NDArray[np.int64] | None:
-        """The answer that was given to the same look."""
-        return self.answers.get(look)
+    def measured(self, look: LookAt) -> Measured | None:
+        """The exact sum of a look of which an earlier attempt was answered."""
+        return self._measured.get(look)
 
-    def remember(self, look: LookAt, values: NDArray[np.int64]) -> None:
+    def measure(self, look: LookAt, found: Measured) -> None:
+        """Keep an exact sum for further attempts at it."""
+        self._measured = {look: found}
+
+    def answer(self, look: LookAt, values: Wholes, roster: Roster | None = None) -> Wholes:
+        """Record an answer, durably, before it leaves."""
+        before = "" if self.last is None else self.last.digest
+        attempt = 0 if roster is None else roster.attempt
+        names = ""
+        if roster is not None:
+            self._names[look] = frozenset(roster.keys)
+            names = _digest(self._names[look])
+        source, salt = noise.current_source(), os.urandom(16)
+        kept = KeptAnswer(look, attempt, names, source, before, salt, values)
+        # From here on it is the only answer, whatever the disk does.
+        self._waiting[look, attempt] = kept
+        self._write(kept)
+        return values
+
+    def _write(self, kept: KeptAnswer) -> None:
+        look = kept.look
+        self.memory.keep(self.key, kept)
+        content = {
+            "plan": look.number,
+            "step": look.label,
+            "index": look.index,
+            "attempt": kept.attempt,
+            "names": kept.names,
+            "values": kept.digest if self.memory.lasts else "",
+            "noise": str(kept.noise),
+        }
+        try:
+            line = self.jobs.add(self.key, self.last, ANSWERED, content)
+        except LedgerUnavailable:
+            # A commit that failed may have been one: what was stored says it.
+            stored = self.jobs.lines(self.key)
+            seq = 1 if self.last is None else self.last.seq + 1
+            if len(stored) != seq or stored[-1].content != content:
+                raise
+            line = stored[-1]
+        self.last = line
+        self._follow(ANSWERED, content)
+        del self._waiting[look, kept.attempt]
+        self.remember(look, kept.attempt, kept.values)
+
+    def remember(self, look: LookAt, attempt: int, reply: Any) -> None:
         """Keep an answer for questions that come again."""
-        self.answers[look] = values
-        while len(self.answers) > _REMEMBERED:
-            oldest = next(iter(self.answers))
-            del self.answers[oldest]
-            self.rosters.pop(oldest, None)
+        self._answers[look, attempt] = reply
+        while len(self._answers) > _REMEMBERED:
+            oldest = next(iter(self._answers))
+            del self._answers[oldest]
+            self._names.pop(oldest[0], None)
 
     def context(self, look: LookAt) -> bytes:
         """Names a look for the masks."""
         # As JSON: no two looks have the same text, whatever jobs and labels are called.
         return json.dumps([self.name, look.number, look.label, look.index]).encode()
 
-    def check_roster(
-        self, look: LookAt, roster: Roster, name: str, known: Mapping[str, bytes] | None
-    ) -> None:
-        """Refuse rosters from which the server could learn more than one sum of enough clients."""
-        before = self.rosters.setdefault(look, [])
-        if roster in before:
-            return
-        names = set(roster.keys)
+    def check_roster(self, look: LookAt, roster: Roster, known: Mapping[str, bytes] | None) -> None:
+        """Refuse rosters from which the server could learn more than the sums that were paid."""
+        names = frozenset(roster.keys)
         if not names <= set(self.terms.clients) or len(names) < self.terms.fewest:
             raise FederationError(
                 "The roster has too few clients, or some that are not of the job."
             )
-        if roster.keys.get(name) != self.masker.public_key:
+        if roster.keys.get(self.client) != self.masker.public:
             raise FederationError("The roster has another key for this client.")
         if known is not None and any(
-            known.get(one) != key for one, key in roster.keys.items() if one != name
+            known.get(one) != key[:KEY_BYTES]
+            for one, key in roster.keys.items()
+            if one != self.client
         ):
             raise FederationError("The roster has keys that were not agreed on beforehand.")
-        if before and not names < set(before[-1].keys):
-            raise FederationError("Each attempt at a sum must have fewer clients than the last.")
+        self.masker.meet(roster)
+        if roster.attempt > self.terms.dropouts:
+            raise FederationError(f"A sum is tried {self.terms.dropouts + 1} times at most.")
+        used = self.used.get((look.number, look.label), Used())
+        if look.index != used.index:
+            return
+        # An attempt is over its clients for good: with others it would be a second sum.
+        if roster.attempt == used.attempt and _digest(names) == used.names:
+            return
+        before = self._names.get(look)
+        if roster.attempt <= used.attempt or before is None or not names < before:
+            raise FederationError(
+                "Each further attempt at a sum must have fewer clients than the last, and the same "
+                "attempt the same ones."
+            )
 
-    def note_roster(self, look: LookAt, roster: Roster) -> None:
-        """Count an attempt, once its message is made."""
-        if roster not in self.rosters[look]:
-            self.rosters[look].append(roster)
+
+def _digest(names: frozenset[str]) -> str:
+    return hashlib.sha256(json.dumps(sorted(names)).encode()).hexdigest()

@@ -16,35 +16,25 @@ from typing import Any
 from weakref import finalize
 
 from voile.errors import DataError, FederationError
+from voile.files import hold_file
 from voile.privacy.wire import Packer, Unpacker
 
 _FRAME = struct.Struct("<Q8s")
 
 
-def _nothing() -> None:
-    """There is nothing to let go of."""
-
-
-def _hold(path: Path) -> int:
-    """Open for this process alone: two servers would release one sum with two noises."""
+def _hold(path: Path) -> Callable[[], None]:
+    """For this process alone: two servers would release one sum with two noises."""
     try:
-        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        held = hold_file(path)
     except OSError as error:
         raise FederationError(
             f"The journal {path} cannot be opened ({error.strerror}): give another path."
         ) from error
-    try:
-        import fcntl
-    except ImportError:  # pragma: no cover (Windows has no such locks)
-        return file
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        os.close(file)
+    if held is None:
         raise FederationError(
             f"Another server works with the journal {path}: wait for it, or give another path."
-        ) from error
-    return file
+        )
+    return held
 
 
 class Journal:
@@ -59,10 +49,10 @@ class Journal:
         self._path = None if path is None else Path(path)
         self._packer = Packer()
         self.lines: list[dict[str, Any]] = []
-        self._let_go: Callable[[], object] = _nothing
+        self._let_go: Callable[[], object] | None = None
         if self._path is not None:
             # Let go of when nobody has the journal any more, whatever happened.
-            self._let_go = finalize(self, os.close, _hold(self._path))
+            self._let_go = finalize(self, _hold(self._path))
             try:
                 self._read(self._path)
             except BaseException:
@@ -71,7 +61,8 @@ class Journal:
 
     def close(self) -> None:
         """Let others go on with it."""
-        self._let_go()
+        if self._let_go is not None:
+            self._let_go()
 
     def _read(self, path: Path) -> None:
         data = path.read_bytes()

@@ -9,6 +9,7 @@ its own, and weighs clients; sums here are exact integers mod 2^64 (docs/proofs/
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -23,6 +24,8 @@ from numpy.typing import NDArray
 from voile.errors import DataError, SettingError
 from voile.privacy.wire import sendable
 
+KEY_BYTES, NONCE_BYTES = 32, 16
+
 
 @sendable
 @dataclass(frozen=True)
@@ -32,13 +35,23 @@ class Roster:
     Attributes
     ----------
     attempt : int
-        From 0.
+        From 0; each later one has fewer clients.
     keys : mapping of str to bytes
-        X25519 public keys by the clients' names.
+        What each client gave when it joined, by its name: its public key and the nonce of its run.
     """
 
     attempt: int
     keys: Mapping[str, bytes]
+
+    def __post_init__(self) -> None:
+        if type(self.attempt) is not int or not 0 <= self.attempt < 2**31:
+            raise DataError("The attempt of a roster must be a whole number from 0.")
+        known = isinstance(self.keys, Mapping) and all(
+            type(key) is bytes and len(key) in (KEY_BYTES, KEY_BYTES + NONCE_BYTES)
+            for key in self.keys.values()
+        )
+        if not known:
+            raise DataError("A roster holds a public key for each client.")
 
     @property
     def digest(self) -> bytes:
@@ -53,9 +66,9 @@ class Roster:
 def check_key(key: object) -> None:
     """Refuse what is no public key, and the few keys whose secret is no secret."""
     try:
-        if type(key) is not bytes:
+        if type(key) is not bytes or len(key) != KEY_BYTES + NONCE_BYTES:
             raise ValueError
-        X25519PrivateKey.generate().exchange(X25519PublicKey.from_public_bytes(key))
+        X25519PrivateKey.generate().exchange(X25519PublicKey.from_public_bytes(key[:KEY_BYTES]))
     except ValueError as error:
         raise DataError("the client's key is no X25519 key") from error
 
@@ -68,17 +81,23 @@ class Masker:
     name : str
     key : X25519PrivateKey, optional
         A lasting key that others know beforehand; by default a new one for each job.
+
+    Notes
+    -----
+    Every mask depends on a nonce of this run and job, drawn here and kept nowhere: a client that is
+    started again, from whatever copy of its files, never hides two answers behind one mask.
     """
 
     def __init__(self, name: str, key: X25519PrivateKey | None = None) -> None:
         self._name = name
         self._key = X25519PrivateKey.generate() if key is None else key
+        self._nonce = os.urandom(NONCE_BYTES)
         self._shared: dict[bytes, bytes] = {}
 
     @property
-    def public_key(self) -> bytes:
-        """What others need to know."""
-        return self._key.public_key().public_bytes_raw()
+    def public(self) -> bytes:
+        """What others need to know: the public key, and the nonce of this run."""
+        return self._key.public_key().public_bytes_raw() + self._nonce
 
     def hide(self, values: NDArray[np.int64], roster: Roster, context: bytes) -> NDArray[np.int64]:
         """The values plus this client's masks, mod 2^64.
@@ -91,27 +110,36 @@ class Masker:
         context : bytes
             Names the job and the look: no mask is ever used twice.
         """
-        result = values.astype(np.int64).view(np.uint64).copy()
+        result, digest = values.astype(np.int64).view(np.uint64).copy(), roster.digest
         for other, key in roster.keys.items():
             if other == self._name:
                 continue
-            mask = self._mask(other, key, roster.digest + context, len(values))
+            mask = self._mask(other, key[:KEY_BYTES], digest + context, len(values))
             if self._name < other:
                 result += mask
             else:
                 result -= mask
         return result.view(np.int64)
 
-    def _mask(self, other: str, key: bytes, context: bytes, size: int) -> NDArray[np.uint64]:
+    def meet(self, roster: Roster) -> None:
+        """Agree on a secret with each of the others; refuses what is no key (SettingError)."""
+        for other, key in roster.keys.items():
+            if other != self._name:
+                self._secret(other, key[:KEY_BYTES])
+
+    def _secret(self, other: str, key: bytes) -> bytes:
         if key not in self._shared:
             try:
                 self._shared[key] = self._key.exchange(X25519PublicKey.from_public_bytes(key))
             except ValueError as error:
                 raise SettingError(f"The key of client {other!r} is no X25519 key.") from error
+        return self._shared[key]
+
+    def _mask(self, other: str, key: bytes, context: bytes, size: int) -> NDArray[np.uint64]:
+        secret = self._secret(other, key)
         pair = "\0".join(sorted([self._name, other])).encode()
-        derived = HKDF(hashes.SHA256(), 32, salt=context, info=b"voile mask\0" + pair).derive(
-            self._shared[key]
-        )
+        info = b"voile mask\0" + pair
+        derived = HKDF(hashes.SHA256(), 32, salt=context, info=info).derive(secret)
         # The derived key is used once, so a constant nonce will do.
         cipher = Cipher(ChaCha20(derived, bytes(16)), mode=None).encryptor()
         return np.frombuffer(cipher.update(bytes(8 * size)), dtype="<u8").astype(np.uint64)

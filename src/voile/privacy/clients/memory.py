@@ -1,10 +1,17 @@
-"""What a client's desk must not forget: plans it paid, looks it answered, and its last answer."""
+"""The last answer of each job, so that a client that was restarted can repeat it word for word.
+
+What was answered stands in the ledger's database; here is only the vector, which may be an exact
+sum and has no business in a ledger. Without this file, or with an old or foreign one, nothing is
+answered twice: the look that was answered last cannot be repeated then, and that is all.
+"""
 
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
 import os
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,50 +19,87 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.errors import LedgerUnavailable
-from voile.privacy.noise import NoiseSource, current_source
+from voile.privacy.clients.questions import LookAt
+from voile.privacy.noise import NoiseSource
 from voile.strict import Strict
 
 _STRICT = Strict(LedgerUnavailable, "the memory of a client")
+_FIELDS = ("plan", "step", "index", "attempt", "names", "noise", "before", "salt", "values")
+
+_MOST_JOBS = 16
+"""Jobs whose last answer is kept; the oldest is forgotten first."""
 
 
-def _read_jobs(data: object) -> dict[str, dict[str, Any]]:
-    """Plans by job and number, as `DeskMemory` writes them; refuses anything else."""
-    jobs = _STRICT.fields(data, ("jobs",), "the whole")["jobs"]
-    for job, plans in _named(jobs, "'jobs'"):
-        for number, plan in _named(plans, f"job {job!r}"):
-            _check_plan(plan, f"plan {number!r} of job {job!r}")
-    return dict(jobs)
+@dataclass(frozen=True, eq=False)
+class KeptAnswer:
+    """An answer that is about to leave, or has left.
+
+    Attributes
+    ----------
+    look : LookAt
+    attempt : int
+        At the sum, from 0 (shares of noise).
+    names : str
+        Digest of the clients in it; "" without masks.
+    noise : NoiseSource
+    before : str
+        Digest of the record's last line before the answer's own ("" for none).
+    salt : bytes
+        Of the digest by which the record names the vector, so that nobody can try small counts.
+    values : ndarray of shape (size,)
+        With the client's noise, before masks.
+    """
+
+    look: LookAt
+    attempt: int
+    names: str
+    noise: NoiseSource
+    before: str
+    salt: bytes
+    values: NDArray[np.int64]
+
+    @property
+    def digest(self) -> str:
+        """By which the record of the job names the vector."""
+        return hashlib.sha256(self.salt + self.values.astype("<i8").tobytes()).hexdigest()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {
+            "plan": self.look.number,
+            "step": self.look.label,
+            "index": self.look.index,
+            "attempt": self.attempt,
+            "names": self.names,
+            "noise": str(self.noise),
+            "before": self.before,
+            "salt": self.salt.hex(),
+            "values": base64.b64encode(self.values.astype("<i8").tobytes()).decode(),
+        }
+
+    @classmethod
+    def from_dict(cls, data: object, where: str) -> KeptAnswer:
+        """Read back; refuses anything else (`LedgerUnavailable`)."""
+        found = _STRICT.fields(data, _FIELDS, where)
+        for name in ("plan", "index", "attempt"):
+            _STRICT.whole(found[name], f"{name!r} of {where}")
+        for name in ("step", "names", "before", "salt", "values"):
+            _STRICT.text(found[name], f"{name!r} of {where}")
+        _STRICT.choice(found["noise"], list(map(str, NoiseSource)), f"'noise' of {where}")
+        try:
+            salt = bytes.fromhex(found["salt"])
+            raw = base64.b64decode(found["values"], validate=True)
+            values = np.frombuffer(raw, dtype="<i8").astype(np.int64)
+        except ValueError:
+            _STRICT.refuse(f"the values of {where}", "whole numbers in base64", found["values"])
+        look = LookAt(found["plan"], found["step"], found["index"])
+        source = NoiseSource(found["noise"])
+        attempt, names = found["attempt"], found["names"]
+        return cls(look, attempt, names, source, found["before"], salt, values)
 
 
-def _named(data: object, where: str) -> list[tuple[str, Any]]:
-    if not isinstance(data, dict):
-        _STRICT.refuse(where, "a mapping", data)
-    return list(data.items())
-
-
-def _check_plan(data: object, where: str) -> None:
-    plan = _STRICT.fields(data, ("entry", "looks", "noise"), where, ("last",))
-    _STRICT.text(plan["entry"], f"'entry' of {where}")
-    _STRICT.choice(plan["noise"], list(map(str, NoiseSource)), f"'noise' of {where}")
-    for label, look in _named(plan["looks"], f"'looks' of {where}"):
-        _STRICT.whole(look, f"look {label!r} of {where}")
-    if "last" not in plan:
-        return
-    last = _STRICT.fields(plan["last"], ("label", "index", "values"), f"'last' of {where}")
-    _STRICT.text(last["label"], f"the label of 'last' of {where}")
-    _STRICT.whole(last["index"], f"the index of 'last' of {where}")
-    try:
-        whole = len(base64.b64decode(last["values"], validate=True)) % 8 == 0
-    except (TypeError, ValueError):
-        whole = False
-    if not whole:
-        _STRICT.refuse(
-            f"the values of 'last' of {where}", "whole numbers in base64", last["values"]
-        )
-
-
-class DeskMemory:
-    """A small file, written before each answer leaves; or nothing, without a path.
+class AnswerMemory:
+    """A small file, written before an answer leaves; without a path nothing outlives the process.
 
     Parameters
     ----------
@@ -64,86 +108,52 @@ class DeskMemory:
 
     def __init__(self, path: str | Path | None) -> None:
         self._path = None if path is None else Path(path)
-        self._jobs: dict[str, dict[str, Any]] = {}
+        self._answers: dict[str, KeptAnswer] = {}
         if self._path is not None and self._path.exists():
             try:
-                self._jobs = _read_jobs(_STRICT.parse(_STRICT.load_text(self._path)))
+                data = _STRICT.parse(_STRICT.load_text(self._path))
+                answers = _STRICT.fields(data, ("answers",), "the whole")["answers"]
+                if not isinstance(answers, dict):
+                    _STRICT.refuse("'answers'", "a mapping", answers)
+                self._answers = {
+                    job: KeptAnswer.from_dict(one, f"job {job!r}") for job, one in answers.items()
+                }
             except LedgerUnavailable as error:
                 raise LedgerUnavailable(
                     f"The memory of this client, {self._path}, cannot be read. {error} Restore it, "
-                    "or remove it and let running jobs be paid again."
+                    "or remove it: the last answer of a running job cannot be repeated then; what "
+                    "was answered stays in the ledger."
                 ) from error
-
-    def entry_of(self, job: str, number: int) -> str | None:
-        """The line of the ledger by which a plan was paid."""
-        plan = self._jobs.get(job, {}).get(str(number))
-        return None if plan is None else str(plan["entry"])
-
-    def answered(self, job: str, number: int) -> dict[tuple[int, str], int]:
-        """The last look of each step that was answered."""
-        plan = self._jobs.get(job, {}).get(str(number), {"looks": {}})
-        return {(number, str(label)): int(last) for label, last in plan["looks"].items()}
-
-    def noise_of(self, job: str, number: int) -> NoiseSource:
-        """Where the noise of a plan's looks came from; one fixed seed spoils the whole."""
-        plan = self._jobs.get(job, {}).get(str(number), {})
-        return NoiseSource(plan.get("noise", NoiseSource.SYSTEM))
-
-    def paid(self, job: str, number: int, entry: str) -> None:
-        """Note a payment."""
-        if self._path is not None:
-            plan = {"entry": entry, "looks": {}, "noise": str(NoiseSource.SYSTEM)}
-            plans = {**self._jobs.get(job, {}), str(number): plan}
-            self._write({**self._jobs, job: plans})
-
-    def answer_of(self, job: str, number: int) -> tuple[str, int, NDArray[np.int64]] | None:
-        """The last answer: its step, the number of the look, and the vector."""
-        last = self._jobs.get(job, {}).get(str(number), {}).get("last")
-        if last is None:
-            return None
-        values = np.frombuffer(base64.b64decode(last["values"]), dtype="<i8").astype(np.int64)
-        return str(last["label"]), int(last["index"]), values
-
-    def answered_with(
-        self, job: str, number: int, label: str, index: int, values: NDArray[np.int64]
-    ) -> None:
-        """Keep the last answer: server and client may die together before it arrives."""
-        if self._path is not None:
-            text = base64.b64encode(values.astype("<i8").tobytes()).decode()
-            last = {"label": label, "index": index, "values": text}
-            plans = {**self._jobs[job], str(number): {**self._jobs[job][str(number)], "last": last}}
-            self._write({**self._jobs, job: plans})
 
     @property
     def lasts(self) -> bool:
         """Whether it outlives the process."""
         return self._path is not None
 
-    def answering(self, job: str, number: int, label: str, index: int) -> None:
-        """Note that a look is about to be answered."""
-        if self._path is not None:
-            plan = self._jobs[job][str(number)]
-            looks = {**plan["looks"], label: index}
-            fixed = current_source() is NoiseSource.FIXED
-            source = str(NoiseSource.FIXED) if fixed else plan.get("noise", str(NoiseSource.SYSTEM))
-            plan = {**plan, "looks": looks, "noise": source}
-            plans = {**self._jobs[job], str(number): plan}
-            self._write({**self._jobs, job: plans})
+    def last(self, job: str) -> KeptAnswer | None:
+        """The answer that was kept last for a job."""
+        return self._answers.get(job)
 
-    def _write(self, jobs: dict[str, dict[str, Any]]) -> None:
-        assert self._path is not None
+    def keep(self, job: str, answer: KeptAnswer) -> None:
+        """Keep an answer: server and client may die together before it arrives."""
+        if self._path is None:
+            return
+        answers = {key: one for key, one in self._answers.items() if key != job}
+        for old in list(answers)[: max(len(answers) - _MOST_JOBS + 1, 0)]:
+            del answers[old]
+        answers[job] = answer
         new = self._path.with_name(self._path.name + ".new")
         try:
             # It holds sums over the client's rows: nobody else may read it.
             handle = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
             with os.fdopen(handle, "w", encoding="utf-8") as file:
-                json.dump({"jobs": jobs}, file)
+                json.dump({"answers": {key: one.to_dict() for key, one in answers.items()}}, file)
                 file.flush()
                 os.fsync(file.fileno())
             new.replace(self._path)
-            self._jobs = jobs
         except OSError as error:
             raise LedgerUnavailable(
                 f"The memory of this client, {self._path}, cannot be written ({error.strerror}): "
                 "nothing was answered. Make room, or give another path."
             ) from error
+        self._answers = answers

@@ -7,7 +7,7 @@ client works out noise, grid and sampling for itself from its own copy of the pl
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -21,19 +21,31 @@ from voile.privacy.events import Plan
 from voile.privacy.wire import Packed, Packer, Unpacker, sendable
 from voile.schema import Schema
 
-PROTOCOL = 1
+PROTOCOL = 2
 
 
 @sendable
 @dataclass(frozen=True)
 class Opening:
-    """Will you take part in this job, on these terms?"""
+    """Will you take part in this job, on these terms?
+
+    ``heads`` are the last lines of clients' own records of this job that the server has seen, by
+    name: a client that does not have its own works from an old copy of its ledger.
+    """
 
     job: str
     schema: Schema
     relation: Relation
     terms: Terms
+    heads: Mapping[str, str] = field(default_factory=dict)
     protocol: int = PROTOCOL
+
+    def __post_init__(self) -> None:
+        whole = isinstance(self.job, str) and self.job.isprintable() and len(self.job) <= 200
+        if not whole or not self.job:
+            raise DataError("A job needs a name of 1 to 200 printable characters.")
+        if not all(isinstance(one, str) for pair in self.heads.items() for one in pair):
+            raise DataError("The heads of a job must be text.")
 
 
 @sendable
@@ -126,12 +138,13 @@ class Work:
 @sendable
 @dataclass(frozen=True)
 class Joined:
-    """I take part."""
+    """I take part; ``head`` names the last line of my record of the job ("" for none)."""
 
     name: str
     key: bytes
     largest_weight: float
     weighted: bool
+    head: str = ""
 
 
 @sendable
@@ -140,6 +153,7 @@ class Paid:
     """I can pay, or have paid (``entry`` names the line of my ledger)."""
 
     entry: str
+    head: str = ""
 
 
 @sendable
@@ -149,6 +163,7 @@ class Answer:
 
     look: LookAt
     values: NDArray[np.int64]
+    head: str = ""
 
 
 @sendable
@@ -159,6 +174,7 @@ class Tallied:
     look: LookAt
     levels: tuple[Any, ...]
     counts: tuple[int, ...]
+    head: str = ""
 
 
 @sendable

@@ -11,12 +11,9 @@ import logging
 import math
 import secrets
 import time
-from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
-from typing import Any, TypeVar
-
-import numpy as np
-from numpy.typing import NDArray
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Generic, TypeVar
 
 from voile.errors import DataError, FederationError, VoileError
 from voile.privacy.budget import Relation
@@ -24,7 +21,6 @@ from voile.privacy.clients.channel import Channel, Silence
 from voile.privacy.clients.journal import Journal
 from voile.privacy.clients.masks import Roster, check_key
 from voile.privacy.clients.questions import (
-    Answer,
     Joined,
     Lacking,
     LookAt,
@@ -43,6 +39,11 @@ from voile.schema import Schema
 _LOG = logging.getLogger("voile.federation")
 
 T = TypeVar("T")
+
+_NEW_MASKS = 3
+"""How often one attempt at a sum is asked for again because clients have new masks."""
+
+_LONGEST_HEAD = 64
 
 _AWAY_ROUNDS = 5
 """A client that did not answer is asked again every so many questions."""
@@ -73,6 +74,18 @@ class Traffic:
     sent: int = 0
     received: int = 0
     seconds: float = 0.0
+
+
+class Restarted(Silence):
+    """No answer, because the question named masks that the client has no longer."""
+
+
+@dataclass(frozen=True)
+class Collected(Generic[T]):
+    """Answers by the clients' names, and the attempt at the sum that they belong to."""
+
+    answers: Mapping[str, T]
+    attempt: int = 0
 
 
 @dataclass
@@ -119,6 +132,10 @@ class Session:
         self._packer, self._unpacker = Packer(), Unpacker()
         self._held: dict[str, set[str]] = {name: set() for name in self.terms.clients}
         self._keys: dict[str, bytes] = {}
+        # The last line of each client's record that was seen: an older copy of it is noticed.
+        self._heads: dict[str, str] = {}
+        for line in self.journal.lines:
+            self._heads.update(line.get("heads", {}))
         self._away: dict[str, int] = {}
         self._opening: Opening | None = None
         self._payments: list[Payment] = []
@@ -131,7 +148,7 @@ class Session:
     def open(self, schema: Schema, relation: Relation) -> None:
         """Have all clients join; they must agree on what is public about weights."""
         self.relation = relation
-        self._opening = Opening(self.job, schema, relation, self.terms)
+        self._opening = Opening(self.job, schema, relation, self.terms, dict(self._heads))
         found: dict[str, Joined] = self._gather(
             self._opening,
             self.terms.clients,
@@ -153,6 +170,7 @@ class Session:
         if not isinstance(reply.largest_weight, float) or not 0 < reply.largest_weight < math.inf:
             raise DataError("the client's largest weight is no positive number")
         self._keys[name] = reply.key
+        self._see(name, reply)
         return reply
 
     # -- paying -------------------------------------------------------------------------------
@@ -175,7 +193,7 @@ class Session:
             ready = self._pay_all(Payment(self.job, number, plan, what, unit, final=False))
             self._need(ready, "pay")
             entry = pay(what)
-            self.journal.write({"line": "paid", "number": number, "plan": plan, "entry": entry.id})
+            self.write({"line": "paid", "number": number, "plan": plan, "entry": entry.id})
         else:
             found = [one for one in ledger.history() if one.id == before["entry"]]
             if before["plan"] != plan or not found:
@@ -198,6 +216,10 @@ class Session:
 
         return self._gather(payment, self._present(), "paying", read)
 
+    def write(self, line: dict[str, Any]) -> None:
+        """Add a line to the journal, with what was seen of the clients' records."""
+        self.journal.write({**line, "heads": dict(self._heads)})
+
     def next_look(self, entry: str, label: str) -> LookAt:
         """The next look of a step."""
         number = self._numbers[entry]
@@ -213,7 +235,7 @@ class Session:
         look: LookAt,
         read: Callable[[str, object], T],
         names: Collection[str] | None = None,
-    ) -> dict[str, T]:
+    ) -> Collected[T]:
         """Answers of all clients (or some of them) to one look, each read and checked."""
         where = f"{look.label} {look.index}"
         if self.terms.trust != Trust.SHARES:
@@ -222,7 +244,7 @@ class Session:
             )
             if names is None:
                 self._need(found, f"answer ({where})")
-            return found
+            return Collected(found)
         # Masks cancel over a whole roster alone: whoever is missing makes it begin again.
         present = self._present()
         for name in [name for name in present if name not in self._keys]:
@@ -230,10 +252,14 @@ class Session:
         present = [name for name in present if name in self._keys]
         for attempt in range(self.terms.dropouts + 1):
             self._need(present, f"answer ({where})")
-            roster = Roster(attempt, {name: self._keys[name] for name in present})
-            found = self._gather(ask(roster), present, where, read)
-            if len(found) == len(present):
-                return found
+            for _ in range(_NEW_MASKS):
+                roster = Roster(attempt, {name: self._keys[name] for name in present})
+                found = self._gather(ask(roster), present, where, read, roster)
+                if len(found) == len(present):
+                    return Collected(found, attempt)
+                if all(self._keys[name] == key for name, key in roster.keys.items()):
+                    break
+                # Somebody was restarted and has new masks: the same clients once more.
             present = [name for name in present if name in found]
         self._need({}, f"answer ({where})")
         raise AssertionError
@@ -267,18 +293,22 @@ class Session:
         names: Collection[str],
         where: str,
         read: Callable[[str, object], T],
+        roster: Roster | None = None,
     ) -> dict[str, T]:
         """Ask, tell again what a client has forgotten, ask again who failed."""
         found: dict[str, T] = {}
         waiting = list(names)
         for attempt in range(self.retries + 1):
             failed = []
-            for name, reply in self._exchange(question, waiting).items():
+            for name, reply in self._exchange(question, waiting, roster).items():
                 try:
+                    if isinstance(reply, Restarted):
+                        continue  # no fault: it is asked again with its new masks
                     if isinstance(reply, (Silence, Refusal)):
                         raise DataError(reply.reason)
                     found[name] = read(name, reply)
                     self._away.pop(name, None)
+                    self._see(name, reply)
                 except Exception as error:  # whatever a client sends, it is the client's fault
                     failed.append(name)
                     known = isinstance(error, VoileError)
@@ -295,20 +325,35 @@ class Session:
         self.incidents.append(Incident(name, where, reason))
         _LOG.warning("client %s at %s: %s", name, where, reason)
 
-    def _exchange(self, question: object, names: Collection[str]) -> dict[str, Any]:
+    def _see(self, name: str, reply: object) -> None:
+        """Remember the last line of a client's record, if the reply names one."""
+        head = getattr(reply, "head", "")
+        if isinstance(head, str) and 0 < len(head) <= _LONGEST_HEAD:
+            self._heads[name] = head
+
+    def _exchange(
+        self, question: object, names: Collection[str], roster: Roster | None
+    ) -> dict[str, Any]:
         replies = self._send(question, names)
         for name in [name for name, one in replies.items() if isinstance(one, Lacking)]:
             # A client that was restarted: the whole story again, then the question.
             self._held[name].clear()
             self._tell_again(name)
+            if roster is not None and self._keys.get(name) != roster.keys[name]:
+                replies[name] = Restarted("it was restarted and has new masks")
+                continue
             replies.update(self._send(question, [name]))
         return replies
 
     def _tell_again(self, name: str) -> None:
         """The whole story of a job, for a client that was restarted or away."""
         assert self._opening is not None  # it is the first question of a job
+        opening = replace(self._opening, heads=dict(self._heads))
         try:
-            self._joined(name, self._send(self._opening, [name])[name])
+            reply = self._send(opening, [name])[name]
+            if isinstance(reply, (Silence, Refusal)):
+                raise DataError(reply.reason)
+            self._joined(name, reply)
         except VoileError as error:
             self._note(name, "joining", str(error))
             return
@@ -343,31 +388,3 @@ class Session:
             except VoileError as error:
                 result[name] = Refusal(f"the answer cannot be read: {error}")
         return result
-
-
-def read_answer(
-    look: LookAt, size: int, limit: float
-) -> Callable[[str, object], NDArray[np.int64]]:
-    """A check of answers: of the right look and shape, and not larger than any rows could make it.
-
-    Parameters
-    ----------
-    limit : float
-        Largest L2 norm in grid units; ``inf`` where masks hide it.
-    """
-
-    def read(name: str, reply: object) -> NDArray[np.int64]:
-        if not isinstance(reply, Answer):
-            raise DataError(f"the client sent a {type(reply).__name__} and no answer")
-        values = reply.values
-        if reply.look != look:
-            raise DataError("the client answered another question")
-        if not isinstance(values, np.ndarray) or values.dtype != np.int64:
-            raise DataError("the answer holds no whole numbers")
-        if values.shape != (size,):
-            raise DataError(f"the answer has shape {values.shape} and should have ({size},)")
-        if float(np.linalg.norm(values.astype(np.float64))) > limit:
-            raise DataError("the answer is larger than any rows could make it")
-        return values
-
-    return read

@@ -16,8 +16,8 @@ from voile.errors import DataError, FederationError, PlanError, SettingError, Va
 from voile.privacy import noise
 from voile.privacy.budget import Relation
 from voile.privacy.clients.masks import Roster
-from voile.privacy.clients.questions import LookAt, SumOver, Tallied, Tally, Work
-from voile.privacy.clients.session import Session, read_answer
+from voile.privacy.clients.questions import Answer, LookAt, SumOver, Tallied, Tally, Work
+from voile.privacy.clients.session import Session
 from voile.privacy.clients.terms import Terms, Trust
 from voile.privacy.events import Gaussian, Plan, PoissonGaussian
 from voile.privacy.grant import Ticket
@@ -55,7 +55,7 @@ class ClientsSource(RowSource):
         self._weights = object() if session.weighted else None
         self._preparations: list[Any] = []
         self._at: _Look | None = None
-        self._answered = len(session.terms.clients)
+        self._answered, self._attempt = len(session.terms.clients), 0
 
     # -- what it is ---------------------------------------------------------------------------
 
@@ -77,7 +77,7 @@ class ClientsSource(RowSource):
     @property
     def noise_growth(self) -> float:
         """More than 1 if clients add more noise together than was paid for."""
-        return self._session.terms.growth(self._answered)
+        return self._session.terms.growth(self._answered, self._attempt)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -134,7 +134,7 @@ class ClientsSource(RowSource):
                         "The journal's job asked something else here: give the same model, "
                         "settings and data facts, or begin anew."
                     )
-                self._answered = int(line["answered"])
+                self._answered, self._attempt = int(line["answered"]), int(line["attempt"])
                 # A job that began under fixed noise has no guarantee, whoever goes on with it.
                 self._look.ticket.note_noise(
                     noise.NoiseSource(line.get("noise", noise.NoiseSource.SYSTEM))
@@ -143,12 +143,13 @@ class ClientsSource(RowSource):
         total = self._sum(query, grid, self._session.terms.share(scale))
         if self._session.terms.trust == Trust.AGGREGATOR:
             total = total + noise.gaussian(query.size, scale / grid)
-        self._session.journal.write(
+        self._session.write(
             {
                 "line": "release",
                 "look": look,
                 "asked": asked,
                 "answered": self._answered,
+                "attempt": self._attempt,
                 "noise": str(noise.current_source()),
                 "values": total,
             }
@@ -176,9 +177,9 @@ class ClientsSource(RowSource):
 
         read = read_answer(look, query.size, math.inf if masked else limit)
         found = self._session.collect(ask, look, read)
-        self._answered = len(found)
+        self._answered, self._attempt = len(found.answers), found.attempt
         result = np.zeros(query.size, dtype=np.int64)
-        for values in found.values():
+        for values in found.answers.values():
             result += values
         return result
 
@@ -195,7 +196,7 @@ class ClientsSource(RowSource):
         read = read_answer(look, work.size, work.bound / grid * (1.0 + 1e-9))
         found = self._session.collect(lambda _: question, look, read, names)
         result = np.zeros(work.size, dtype=np.int64)
-        for values in found.values():
+        for values in found.answers.values():
             result += values
         return result
 
@@ -219,7 +220,7 @@ class ClientsSource(RowSource):
 
         question = Tally(self._session.job, look, self.schema, column)
         result: Counter[Level] = Counter()
-        for found in self._session.collect(lambda _: question, look, read).values():
+        for found in self._session.collect(lambda _: question, look, read).answers.values():
             result.update(found)
         return result
 
@@ -280,6 +281,34 @@ def _check_gaussian(plan: Plan) -> None:
             f"{other[0].label!r} is a {other[0].event.kind!r} look. List all levels and classes in "
             "the schema, or use trust='aggregator'."
         )
+
+
+def read_answer(
+    look: LookAt, size: int, limit: float
+) -> Callable[[str, object], NDArray[np.int64]]:
+    """A check of answers: of the right look and shape, and not larger than any rows could make it.
+
+    Parameters
+    ----------
+    limit : float
+        Largest L2 norm in grid units; ``inf`` where masks hide it.
+    """
+
+    def read(name: str, reply: object) -> NDArray[np.int64]:
+        if not isinstance(reply, Answer):
+            raise DataError(f"the client sent a {type(reply).__name__} and no answer")
+        values = reply.values
+        if reply.look != look:
+            raise DataError("the client answered another question")
+        if not isinstance(values, np.ndarray) or values.dtype != np.int64:
+            raise DataError("the answer holds no whole numbers")
+        if values.shape != (size,):
+            raise DataError(f"the answer has shape {values.shape} and should have ({size},)")
+        if float(np.linalg.norm(values.astype(np.float64))) > limit:
+            raise DataError("the answer is larger than any rows could make it")
+        return values
+
+    return read
 
 
 def open_clients(

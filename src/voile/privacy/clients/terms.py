@@ -16,6 +16,9 @@ LEAST_SHARE = 2.0**10
 """Fewest grid steps of a share of noise for which its sum is proved (docs/proofs/federated.md)."""
 
 
+_FIRST_PART = 0.75
+"""Of the precision, for the first attempt at a sum: further ones are rare."""
+
 OF_CLIENTS = "promise for whole clients"
 """In the history of a ledger: its line counts clients. One ledger counts rows or clients."""
 
@@ -102,17 +105,30 @@ class Terms:
         """Fewest clients that must answer."""
         return len(self.clients) - self.dropouts
 
-    def share(self, scale: float) -> float:
-        """Standard deviation that one client adds, when the whole was paid as ``scale``."""
+    def share(self, scale: float, attempt: int = 0) -> float:
+        """Standard deviation that one client adds, when the whole was paid as ``scale``.
+
+        With shares of noise a sum may be made several times, each time over fewer clients; whoever
+        gets a late message has them all. All attempts together cost what was paid: each has its
+        part of the precision, and noise of its own (docs/proofs/federated.md).
+        """
         if self.trust == Trust.AGGREGATOR:
             return 0.0
-        return scale if self.trust == Trust.NOBODY else scale / math.sqrt(self.honest)
+        if self.trust == Trust.NOBODY:
+            return scale
+        return scale / math.sqrt(self.honest * self._part(attempt))
 
-    def growth(self, answered: int) -> float:
+    def _part(self, attempt: int) -> float:
+        """Part of the paid precision that an attempt at a sum has; all of them make up 1."""
+        if self.dropouts == 0:
+            return 1.0
+        return _FIRST_PART if attempt == 0 else (1.0 - _FIRST_PART) / self.dropouts
+
+    def growth(self, answered: int, attempt: int = 0) -> float:
         """Standard deviation of the noise in a sum over so many clients, relative to ``scale``."""
         if self.trust == Trust.AGGREGATOR:
             return 1.0
-        return math.sqrt(answered) * self.share(1.0)
+        return math.sqrt(answered) * self.share(1.0, attempt)
 
     def notes_for(self, unit: Unit | None) -> tuple[str, ...]:
         """Who is protected from whom, for the receipt; ``unit`` is that of the schema."""

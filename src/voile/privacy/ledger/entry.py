@@ -210,6 +210,9 @@ class Refusal:
 Decide = Callable[[Entry | None], Entry]
 """Given the last entry, the next one; raises to refuse."""
 
+Beside = Callable[[Any, Entry], None]
+"""Writes something else in the same transaction (a connection, or None in memory)."""
+
 Refuse = Callable[[Refusal | None], Refusal]
 """Given the last refusal, the next one."""
 
@@ -224,7 +227,7 @@ class Book(Protocol):
     def facts(self) -> Facts:
         """What is true of the whole ledger."""
 
-    def append(self, decide: Decide) -> Entry:
+    def append(self, decide: Decide, beside: Beside | None = None) -> Entry:
         """Read the last entry, decide on the next, store it: one transaction."""
 
     def last(self) -> Entry | None:

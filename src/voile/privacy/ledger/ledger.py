@@ -16,6 +16,7 @@ from voile.privacy.ledger.admission import Admission
 from voile.privacy.ledger.digest import beginning_of, beginning_of_refusals
 from voile.privacy.ledger.entry import (
     ROW,
+    Beside,
     Decide,
     Entry,
     EntryKind,
@@ -154,7 +155,9 @@ class Ledger(LedgerReading):
         """
         return self._has_paid or bool(self._unsure)
 
-    def spend(self, plan: Plan, what: str, *, unit: str = ROW) -> Entry:
+    def spend(
+        self, plan: Plan, what: str, *, unit: str = ROW, beside: Beside | None = None
+    ) -> Entry:
         """Pay for a whole plan before its first look at the rows.
 
         Parameters
@@ -165,6 +168,8 @@ class Ledger(LedgerReading):
             The job, for the history.
         unit : str
             Who is protected; the same in all entries of a ledger.
+        beside : callable, optional
+            Written in the same transaction (`voile.privacy.ledger.jobs`): both, or neither.
 
         Returns
         -------
@@ -186,7 +191,8 @@ class Ledger(LedgerReading):
             return self._append(
                 lambda last: self._decide(
                     last, what, EntryKind.SPEND, plan, price, fits_alone, unit
-                )
+                ),
+                beside,
             )
 
     def check_affordable(self, plan: Plan, what: str, *, unit: str = ROW) -> None:
@@ -222,7 +228,7 @@ class Ledger(LedgerReading):
             )
         return Admission(self, entry)
 
-    def _append(self, decide: Decide) -> Entry:
+    def _append(self, decide: Decide, beside: Beside | None = None) -> Entry:
         def note(last: Entry | None) -> Entry:
             entry = decide(last)
             self._unsure.add(entry.id)  # from here on a failure or an interrupt may leave an entry
@@ -231,7 +237,7 @@ class Ledger(LedgerReading):
 
         tried: list[str] = []
         try:
-            entry = self._book.append(note)
+            entry = self._book.append(note, beside)
         except LedgerError:
             # A commit that failed may have been one, or not: what was stored says it.
             with suppress(LedgerError):

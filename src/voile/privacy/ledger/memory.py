@@ -7,7 +7,7 @@ import threading
 
 from voile.errors import LedgerError
 from voile.privacy.ledger.digest import beginning_of, beginning_of_refusals
-from voile.privacy.ledger.entry import Decide, Entry, Refusal, Refuse
+from voile.privacy.ledger.entry import Beside, Decide, Entry, Refusal, Refuse
 from voile.privacy.ledger.facts import Facts
 from voile.privacy.ledger.head import Head
 
@@ -28,7 +28,7 @@ class MemoryBook:
         """What is true of the whole ledger."""
         return self._facts
 
-    def append(self, decide: Decide) -> Entry:
+    def append(self, decide: Decide, beside: Beside | None = None) -> Entry:
         """Decide on and store the next entry."""
         if os.getpid() != self._process:
             raise LedgerError(
@@ -37,6 +37,8 @@ class MemoryBook:
             )
         with self._lock:
             entry = decide(self._entries[-1] if self._entries else None)
+            if beside is not None:
+                beside(None, entry)
             self._entries.append(entry)
             return entry
 

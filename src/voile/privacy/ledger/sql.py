@@ -28,9 +28,10 @@ from voile.privacy.ledger import tables
 from voile.privacy.ledger.chain import Chain, follow_refusals, tampered
 from voile.privacy.ledger.digest import Stored, beginning_of, beginning_of_refusals
 from voile.privacy.ledger.engines import postgres_engine, shown_url, sqlite_engine
-from voile.privacy.ledger.entry import Decide, Entry, Refusal, Refuse
+from voile.privacy.ledger.entry import Beside, Decide, Entry, Refusal, Refuse
 from voile.privacy.ledger.facts import UNNAMED, Facts
 from voile.privacy.ledger.head import Head
+from voile.privacy.ledger.job_lines import check_jobs
 from voile.privacy.ledger.turn import turn
 
 T = TypeVar("T")
@@ -65,9 +66,9 @@ class SqlBook:
         """What is true of the whole ledger."""
         return self._facts
 
-    def append(self, decide: Decide) -> Entry:
+    def append(self, decide: Decide, beside: Beside | None = None) -> Entry:
         """Read the last entry, decide, insert, commit: all or nothing."""
-        chain, entry = self._transaction(lambda c: self._append(c, decide))
+        chain, entry = self._transaction(lambda c: self._append(c, decide, beside))
         # Only now: what was not committed was never there.
         self._know(chain.follow(entry.fields(), entry.digest, entry.signature))
         return entry
@@ -141,9 +142,11 @@ class SqlBook:
 
         def work(connection: sa.Connection) -> None:
             self._open(connection, self._facts.dataset, _none)
-            chain = Chain(self._facts)
+            chain, ids = Chain(self._facts), set[str]()
             for line in self._lines(connection, 1):
                 chain = chain.follow(*line)
+                ids.add(str(line[0]["id"]))
+            check_jobs(connection, self._facts, ids)
             of_mine = tables.entries.c.dataset == self._facts.dataset
             count = sa.select(sa.func.count()).select_from(tables.entries)
             if self._path is None:
@@ -232,13 +235,17 @@ class SqlBook:
         _insert_facts(connection, made)
         return made
 
-    def _append(self, connection: sa.Connection, decide: Decide) -> tuple[Chain, Entry]:
+    def _append(
+        self, connection: sa.Connection, decide: Decide, beside: Beside | None
+    ) -> tuple[Chain, Entry]:
         self._hold(connection)
         chain = self._follow(connection)
         entry = decide(chain.last)
         values = {**entry.fields(), "digest": entry.digest, "signature": entry.signature}
         connection.execute(tables.insert_entry, {**self._mine, **values})
         self._read_back(connection, tables.one_entry, entry.seq, values)
+        if beside is not None:
+            beside(connection, entry)
         return chain, entry
 
     def _read_back(
