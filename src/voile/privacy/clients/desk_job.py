@@ -97,6 +97,7 @@ class DeskJob:
     _answers: dict[tuple[LookAt, int], Any] = field(default_factory=dict)
     _waiting: dict[tuple[LookAt, int], KeptAnswer] = field(default_factory=dict)
     _measured: dict[LookAt, Measured] = field(default_factory=dict)
+    _asked: dict[tuple[LookAt, int], str] = field(default_factory=dict)
     _names: dict[LookAt, frozenset[str]] = field(default_factory=dict)
 
     @cached_property
@@ -160,13 +161,14 @@ class DeskJob:
         used = self.used.get((kept.look.number, kept.look.label), Used())
         if (used.index, used.attempt) == (kept.look.index, kept.attempt):
             if used.values == kept.digest:
+                self._asked[kept.look, kept.attempt] = kept.names
                 self._answers[kept.look, kept.attempt] = kept.values
             return
         if kept.before == ("" if self.last is None else self.last.digest):
             # It may have left: whoever comes next gets this one and no other.
             self._waiting[kept.look, kept.attempt] = kept
             self._write(kept)
-        elif kept.before not in {line.digest for line in lines}:
+        elif kept.before not in {"", *(line.digest for line in lines)}:
             raise LedgerMismatch(
                 "This client's memory knows answers that its ledger does not: an older copy of the "
                 "ledger was put back. Put the newest one back; nothing is answered until then."
@@ -203,7 +205,12 @@ class DeskJob:
         """The answer that was given to the same look, or None."""
         waiting = self._waiting.get((look, attempt))
         if waiting is not None:
-            self._write(waiting)
+            used = self.used.get((look.number, look.label), Used())
+            if (look.index, attempt) <= (used.index, used.attempt):
+                # Another run was quicker: its answer is the one, and this one never left.
+                del self._waiting[look, attempt]
+            else:
+                self._write(waiting)
         return self._answers.get((look, attempt))
 
     def check_new(self, look: LookAt, attempt: int = 0) -> None:
@@ -227,7 +234,7 @@ class DeskJob:
         attempt = 0 if roster is None else roster.attempt
         names = ""
         if roster is not None:
-            self._names[look] = frozenset(roster.keys)
+            self._names = {look: frozenset(roster.keys)}
             names = _digest(self._names[look])
         source, salt = noise.current_source(), os.urandom(16)
         kept = KeptAnswer(look, attempt, names, source, before, salt, values)
@@ -260,6 +267,7 @@ class DeskJob:
         self.last = line
         self._follow(ANSWERED, content)
         del self._waiting[look, kept.attempt]
+        self._asked[look, kept.attempt] = kept.names
         self.remember(look, kept.attempt, kept.values)
 
     def remember(self, look: LookAt, attempt: int, reply: Any) -> None:
@@ -268,7 +276,7 @@ class DeskJob:
         while len(self._answers) > _REMEMBERED:
             oldest = next(iter(self._answers))
             del self._answers[oldest]
-            self._names.pop(oldest[0], None)
+            self._asked.pop(oldest, None)
 
     def context(self, look: LookAt) -> bytes:
         """Names a look for the masks."""
@@ -293,14 +301,18 @@ class DeskJob:
         self.masker.meet(roster)
         if roster.attempt > self.terms.dropouts:
             raise FederationError(f"A sum is tried {self.terms.dropouts + 1} times at most.")
+        waiting = self._waiting.get((look, roster.attempt))
+        asked = waiting.names if waiting else self._asked.get((look, roster.attempt))
         used = self.used.get((look.number, look.label), Used())
-        if look.index != used.index:
-            return
-        # An attempt is over its clients for good: with others it would be a second sum.
-        if roster.attempt == used.attempt and _digest(names) == used.names:
-            return
-        before = self._names.get(look)
-        if roster.attempt <= used.attempt or before is None or not names < before:
+        if asked is not None:
+            # An attempt is over its clients for good: with others it would be a second sum.
+            fits = asked == _digest(names)
+        elif look.index == used.index:
+            before = self._names.get(look)
+            fits = roster.attempt > used.attempt and before is not None and names < before
+        else:
+            fits = look.index > used.index
+        if not fits:
             raise FederationError(
                 "Each further attempt at a sum must have fewer clients than the last, and the same "
                 "attempt the same ones."
