@@ -26,10 +26,12 @@ from voile.federated.fedavg.work import (  # noqa: E402
 )
 from voile.federated.networks.architectures import (  # noqa: E402
     Description,
-    flatten,
     initial_weights,
 )
 from voile.federated.networks.images import CLASSES, IMAGES  # noqa: E402
+from voile.federated.networks.parameters import (  # noqa: E402
+    flatten,
+)
 from voile.federated.networks.workshop import one_thread  # noqa: E402
 from voile.privacy.wire import Packer, Unpacker  # noqa: E402
 

@@ -16,7 +16,6 @@ from voile import Budget, Category, Ledger, Number, Schema  # noqa: E402
 from voile.errors import PlanError, SettingError  # noqa: E402
 from voile.federated.networks.architectures import (  # noqa: E402
     Description,
-    flatten,
     initial_weights,
     parameter_count,
 )
@@ -25,6 +24,9 @@ from voile.federated.networks.images import (  # noqa: E402
     IMAGES,
     KeptImages,
     Standard,
+)
+from voile.federated.networks.parameters import (  # noqa: E402
+    flatten,
 )
 from voile.federated.networks.queries import Brightness, NetworkSteps  # noqa: E402
 from voile.federated.networks.workshop import (  # noqa: E402

@@ -16,7 +16,7 @@ import torch
 from torch import nn
 from torch.nn import functional, grad
 
-from voile.federated.networks.architectures import trained_parameters
+from voile.federated.networks.parameters import trained_parameters
 
 Pull = Callable[[torch.Tensor], torch.Tensor]
 """From scores (rows, classes) to the gradient of each row's loss by them, same shape."""
@@ -53,9 +53,11 @@ class PerExample:
     Parameters
     ----------
     module : nn.Module
-        In evaluation mode; gets hooks, so it should not be used elsewhere at the same time.
+        In evaluation mode; gets hooks, so it is not to be used elsewhere.
     image_shape : tuple of int
         Channels, height, width.
+    way : str, optional
+        As found for another copy; found by passes over images of zeros without it.
 
     Attributes
     ----------
@@ -63,16 +65,18 @@ class PerExample:
         How gradients are found: recorded layers, or what this network needs instead.
     """
 
-    def __init__(self, module: nn.Module, image_shape: tuple[int, int, int]) -> None:
+    def __init__(
+        self, module: nn.Module, image_shape: tuple[int, int, int], way: str | None = None
+    ) -> None:
         self.module = module
         self.parameters = trained_parameters(module)
         self._seen: list[tuple[Layer, torch.Tensor, torch.Tensor, object]] = []
-        self.way = "recorded"
-        layers = _layers(module, self.parameters)
+        self.way = way or "recorded"
+        layers = _layers(module, self.parameters) if self.way == "recorded" else None
         handles = []
         if layers is not None:
             handles = [one.module.register_forward_hook(self._recorder(one)) for one in layers]
-        if layers is None or not self._records(len(layers), image_shape):
+        if way is None and (layers is None or not self._records(len(layers), image_shape)):
             for handle in handles:
                 handle.remove()
             self.way = "vmap" if self._maps(image_shape) else "one by one"
@@ -278,10 +282,8 @@ def _layer_gradients(
             result.append((layer.bias, back.flatten(2).sum(2)))
         return result
     if isinstance(module, nn.Linear):
-        inputs, flow = (
-            before.reshape(rows, -1, before.shape[-1]),
-            back.reshape(rows, -1, back.shape[-1]),
-        )
+        inputs = before.reshape(rows, -1, before.shape[-1])
+        flow = back.reshape(rows, -1, back.shape[-1])
         if layer.weight is not None:
             result.append((layer.weight, (flow.transpose(1, 2) @ inputs).reshape(rows, -1)))
         if layer.bias is not None:
