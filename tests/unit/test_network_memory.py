@@ -427,6 +427,20 @@ def test_an_interrupted_pass_leaves_nothing(monkeypatch):
     assert np.array_equal(query.total(block_of(images, classes), GRID), expected)
 
 
+class Unlike(Plain):
+    def scale(self, images):
+        if not self.training:
+            self.last.bias.data = self.last.bias.data.double()
+        return 1.0
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_what_cannot_be_compared_any_more_is_thrown_away_and_nobody_is_told():
+    images, classes = rows(4)
+    block = block_of(images, classes)
+    assert np.array_equal(steps(Unlike).total(block, GRID), steps(Plain).total(block, GRID))
+
+
 @pytest.mark.usefixtures("unchecked")
 def test_quick_sums_begin_with_a_network_as_it_was_made():
     query = replace(steps(PlainNumber), exact=False)

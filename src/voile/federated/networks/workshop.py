@@ -7,6 +7,7 @@ the network: docs/proofs/network.md.
 from __future__ import annotations
 
 import threading
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -145,9 +146,10 @@ class Workshop:
         self._as_made = False
 
     def _end(self) -> None:
-        """See whether the pass has left something."""
-        kept = all(map(torch.equal, self._parameters, self._given))
-        self._as_made = kept and self._snapshot.change() is None
+        """See whether the pass has left something; what cannot be compared any more has changed."""
+        with suppress(Exception):
+            kept = all(map(torch.equal, self._parameters, self._given))
+            self._as_made = kept and self._snapshot.change() is None
 
 
 def check_rows_apart(workshop: Workshop, rows: int) -> bool:
