@@ -278,6 +278,44 @@ def test_what_does_not_remember_passes(name, shape):
     Description(name, shape, 5).build()
 
 
+class Recurrent(nn.Module):
+    def __init__(self, shape, classes):
+        super().__init__()
+        self.lines = nn.LSTM(shape[2], 5, batch_first=True)
+        self.last = nn.Linear(5, classes)
+
+    def forward(self, images):
+        return self.last(self.lines(images.flatten(1, 2))[0][:, -1])
+
+
+def make_attention(shape, classes):
+    layer = nn.TransformerEncoderLayer(4, 2, 8, batch_first=True)
+    return nn.Sequential(nn.Flatten(1, 2), layer, nn.Flatten(), nn.Linear(16, classes))
+
+
+def make_weight_norm(shape, classes):
+    layer = nn.utils.parametrizations.weight_norm(nn.Linear(16, classes))
+    return nn.Sequential(nn.Flatten(), layer)
+
+
+@pytest.mark.filterwarnings("ignore:There is a performance drop")  # by torch's vmap
+@pytest.mark.parametrize("factory", [Plain, Recurrent, make_attention, make_weight_norm])
+def test_ordinary_networks_pass_by_whatever_way(factory):
+    """Mapping leaves something in recurrent layers, so their rows go one by one."""
+    query = steps(factory)
+    images, classes = rows(6)
+    whole = query.total(block_of(images, classes), GRID)
+    alone = [query.total(block_of(images[i : i + 1], classes[i : i + 1]), GRID) for i in range(6)]
+    assert np.array_equal(whole, sum(alone))
+    assert whole.any()
+
+
+def test_layers_without_a_size_are_refused():
+    register("test memory lazy", lambda s, c: nn.Sequential(nn.Flatten(), nn.LazyLinear(c)))
+    with pytest.raises(SettingError, match="find their size"):
+        Description("test memory lazy", SHAPE, 3).build()
+
+
 def test_the_large_network_passes_too():
     Description("resnet18", (1, 1, 1), 3).build()
 

@@ -17,6 +17,7 @@ from torch import nn
 from torch.nn import functional, grad
 
 from voile.federated.networks.parameters import trained_parameters
+from voile.federated.networks.state import Snapshot
 
 Pull = Callable[[torch.Tensor], torch.Tensor]
 """From scores (rows, classes) to the gradient of each row's loss by them, same shape."""
@@ -57,7 +58,7 @@ class PerExample:
     image_shape : tuple of int
         Channels, height, width.
     way : str, optional
-        As found for another copy; found by passes over images of zeros without it.
+        As found for another copy; without it, found by passes over zeros.
 
     Attributes
     ----------
@@ -73,9 +74,7 @@ class PerExample:
         self._seen: list[tuple[Layer, torch.Tensor, torch.Tensor, object]] = []
         self.way = way or "recorded"
         layers = _layers(module, self.parameters) if self.way == "recorded" else None
-        handles = []
-        if layers is not None:
-            handles = [one.module.register_forward_hook(self._recorder(one)) for one in layers]
+        handles = [one.module.register_forward_hook(self._recorder(one)) for one in layers or ()]
         if way is None and (layers is None or not self._records(len(layers), image_shape)):
             for handle in handles:
                 handle.remove()
@@ -106,12 +105,13 @@ class PerExample:
         return bool(fits) and len(seen) == len(used) == layers
 
     def _maps(self, image_shape: tuple[int, int, int]) -> bool:
-        images = torch.zeros(2, *image_shape)
+        """Whether vmap can follow, and leaves nothing behind (as it does in recurrent layers)."""
+        before, classes = Snapshot(self.module, "", []), torch.zeros(2, dtype=torch.int64)
         try:
-            self._mapped(images, cross_entropy_pull(torch.zeros(2, dtype=torch.int64)))
+            self._mapped(torch.zeros(2, *image_shape), cross_entropy_pull(classes))
         except (RuntimeError, TypeError, ValueError):
             return False
-        return True
+        return before.change() is None
 
     def gradients(self, images: torch.Tensor, pull: Pull) -> list[torch.Tensor]:
         """Gradient of each row by each trained parameter, in order: each (rows, its numbers).
@@ -259,9 +259,8 @@ def _layers(module: nn.Module, parameters: list[nn.Parameter]) -> list[Layer] | 
 
 def _windows(layer: nn.Conv2d, images: torch.Tensor) -> torch.Tensor:
     """What each output pixel sees: (rows, groups, pixels, inputs per group)."""
-    rows = len(images)
     seen = functional.unfold(images, layer.kernel_size, layer.dilation, layer.padding, layer.stride)  # type: ignore[arg-type]
-    return seen.reshape(rows, layer.groups, -1, seen.shape[2]).transpose(2, 3)
+    return seen.reshape(len(images), layer.groups, -1, seen.shape[2]).transpose(2, 3)
 
 
 def _flows(layer: nn.Conv2d, back: torch.Tensor) -> torch.Tensor:

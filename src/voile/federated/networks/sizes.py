@@ -40,6 +40,10 @@ def check_image(image_shape: tuple[int, int, int]) -> None:
 
 def check_parameters(module: nn.Module, name: str) -> None:
     """Refuse a network without parameters to train, or with too many (SettingError)."""
+    if any(isinstance(one, nn.UninitializedParameter) for one in module.parameters()):
+        raise SettingError(
+            f"The architecture {name!r} has layers that find their size by the first image: say it."
+        )
     count = sum(parameter.numel() for parameter in trained_parameters(module))
     if count < 1 or sum(parameter.numel() for parameter in module.parameters()) > MOST_PARAMETERS:
         raise SettingError(
