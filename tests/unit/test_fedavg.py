@@ -28,9 +28,11 @@ from voile.federated.fedavg.estimator import load_estimator  # noqa: E402
 from voile.federated.federation import Federation  # noqa: E402
 from voile.federated.networks.architectures import (  # noqa: E402
     Description,
-    flatten,
     initial_weights,
     register,
+)
+from voile.federated.networks.parameters import (  # noqa: E402
+    flatten,
 )
 from voile.privacy.events import Gaussian, Plan  # noqa: E402
 from voile.privacy.noise import fixed_noise  # noqa: E402

@@ -26,10 +26,12 @@ from voile.federated.fedavg.work import (  # noqa: E402
 )
 from voile.federated.networks.architectures import (  # noqa: E402
     Description,
-    flatten,
     initial_weights,
 )
 from voile.federated.networks.images import CLASSES, IMAGES  # noqa: E402
+from voile.federated.networks.parameters import (  # noqa: E402
+    flatten,
+)
 from voile.federated.networks.workshop import one_thread  # noqa: E402
 from voile.privacy.wire import Packer, Unpacker  # noqa: E402
 
@@ -283,3 +285,54 @@ def test_impossible_populations_are_refused(settings):
 def test_impossible_lengths_are_refused(length):
     with pytest.raises(SettingError):
         clients_needed(length=length)
+
+
+# -- what a hostile server may ask -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        *(({"epochs": one}, "epochs") for one in (0, 1001, 10**12, 1.5, True, "1")),
+        *(({"batch": one}, "batch") for one in (0, -1, 2**20 + 1, 2.0)),
+        *(({"seed": one}, "seed") for one in (-1, 2**64, 0.5)),
+        *(({"learning_rate": one}, "learning_rate") for one in (0.0, -1.0, 1e4, math.nan, "1")),
+        *(({"gradient_clip": one}, "gradient_clip") for one in (0.0, math.inf, math.nan, 1e7)),
+        *(({"means": one}, "means") for one in ((math.nan,), (1e7,), ("dark",))),
+        *(({"spreads": one}, "spreads") for one in ((0.0,), (math.inf,), (1e7,))),
+        ({"means": (0.5, 0.5), "spreads": (1.0, 1.0)}, "one per channel"),
+        *(({"bits": one}, "bits") for one in (7, 64, 8.0)),
+        ({"weights": np.zeros(3)}, "must have shape"),
+        ({"image_shape": (1, 4096, 4096)}, "numbers"),
+    ],
+)
+def test_no_question_keeps_a_client_at_work_for_ever(change, message):
+    with pytest.raises(SettingError, match=message):
+        training(**change)
+
+
+def test_questions_that_make_sense_are_answered():
+    training(epochs=1000, batch=2**20, seed=2**64 - 1, learning_rate=1e3, gradient_clip=1e6)
+
+
+@pytest.mark.parametrize("bound", [0.0, -1.0, math.nan, math.inf, 1e10, "1"])
+def test_bounds_of_updates_are_checked(bound):
+    with pytest.raises(SettingError, match="bound"):
+        ClientUpdate(training(), bound)
+
+
+@pytest.mark.parametrize(
+    ("facts", "message"),
+    [
+        ((math.nan, "everywhere", 0.5), "scale"),
+        ((-1.0, "everywhere", 0.5), "scale"),
+        ((1.0, "nowhere", 0.5), "placement"),
+        ((1.0, ["random"], 0.5), "placement"),
+        ((1.0, "random", 0.0), "noisy_share"),
+        ((1.0, "random", math.nan), "noisy_share"),
+        ((1.0, "random", 2.0), "noisy_share"),
+    ],
+)
+def test_published_uploads_are_checked(facts, message):
+    with pytest.raises(SettingError, match=message):
+        PublishedUpload(training(), *facts)

@@ -11,14 +11,16 @@ from torch import nn  # noqa: E402
 from voile.errors import SettingError  # noqa: E402
 from voile.federated.networks.architectures import (  # noqa: E402
     Description,
-    flatten,
     initial_weights,
     parameter_count,
     register,
+)
+from voile.federated.networks.included import make_cnn, make_resnet18  # noqa: E402
+from voile.federated.networks.parameters import (  # noqa: E402
+    flatten,
     trained_parameters,
     unflatten,
 )
-from voile.federated.networks.included import make_cnn, make_resnet18  # noqa: E402
 
 
 def test_the_small_cnn_has_26010_parameters():

@@ -11,6 +11,8 @@ from voile.errors import SettingError  # noqa: E402
 from voile.federated.networks.architectures import (  # noqa: E402
     Description,
     initial_weights,
+)
+from voile.federated.networks.parameters import (  # noqa: E402
     unflatten,
 )
 from voile.federated.networks.placement import (  # noqa: E402

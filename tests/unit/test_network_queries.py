@@ -16,15 +16,23 @@ from voile import Budget, Category, Ledger, Number, Schema  # noqa: E402
 from voile.errors import PlanError, SettingError  # noqa: E402
 from voile.federated.networks.architectures import (  # noqa: E402
     Description,
-    flatten,
     initial_weights,
     parameter_count,
 )
+from voile.federated.networks.clipping import PerExample, cross_entropy_pull  # noqa: E402
 from voile.federated.networks.images import (  # noqa: E402
     CLASSES,
     IMAGES,
     KeptImages,
     Standard,
+)
+from voile.federated.networks.kernels import (  # noqa: E402
+    add_squares,
+    add_units,
+    find_factors,
+)
+from voile.federated.networks.parameters import (  # noqa: E402
+    flatten,
 )
 from voile.federated.networks.queries import Brightness, NetworkSteps  # noqa: E402
 from voile.federated.networks.workshop import (  # noqa: E402
@@ -141,6 +149,33 @@ def test_rows_of_included_networks_are_kept_apart_to_the_bit(name, shape):
     assert np.array_equal(query.total(block_of(images[order], classes[order]), grid), whole)
     parts = [query.total(block.part(a, b), grid) for a, b in ((0, 1), (1, 20), (20, 45))]
     assert np.array_equal(sum(parts), whole)
+
+
+@pytest.mark.parametrize(
+    ("name", "shape"),
+    [("cnn", (1, 28, 28)), ("resnet8", (1, 8, 8)), ("test odd", SHAPE), ("test deciding", SHAPE)],
+)
+def test_sums_are_those_of_a_network_that_was_never_copied(name, shape):
+    """The same bits: copies and comparisons change no number."""
+    query = steps(name, shape, 4)
+    images, classes = rows(32, 5, math.prod(shape))
+    per_example = PerExample(query.description.build(), shape)
+    inputs = query.standard.inputs(images.astype(np.uint8), shape, 32)
+    chunks = torch.arange(32).split(workshop_of(query.description).rows_at_once)
+    own = torch.from_numpy(classes)
+    with one_thread():
+        parts = [per_example.gradients(inputs[c], cross_entropy_pull(own[c])) for c in chunks]
+    found = [torch.cat(part) for part in zip(*parts, strict=True)]
+    total, squares, end = np.zeros(len(query.weights), np.int64), np.zeros((32, 1)), 0
+    for part in found:
+        add_squares(part.numpy(), squares)
+    factors = np.empty_like(squares)
+    find_factors(squares, 1.0, np.array([1e15]), np.ones(1), len(total), factors)
+    for part in found:
+        place = slice(end, end + part.shape[1])
+        end += part.shape[1]
+        add_units(part.numpy(), factors, 2.0**30, total[place])
+    assert np.array_equal(query.total(block_of(images, classes), 2.0**-30), total)
 
 
 def test_one_row_at_a_time_gives_nearly_the_same():
@@ -296,6 +331,20 @@ def test_weights_of_rows_are_refused():
         ({"mask": np.array([-1, 3])}, "mask"),
         ({"mask": np.array([10**6])}, "mask"),
         ({"mask": np.array([0.5])}, "mask"),
+        ({"mask": np.array([1, 2], dtype=np.int32)}, "int64"),
+        ({"groups": "unsigned", "scales": (1.0,)}, "int64"),
+        ({"groups": "zeros", "scales": ("one",)}, "1e-9"),
+        ({"clip": "long"}, "clip"),
+        ({"clip": True}, "clip"),
+        ({"turn": (3, 3)}, "turn"),
+        ({"turn": (-1, 3)}, "turn"),
+        ({"turn": (0, 0)}, "turn"),
+        ({"turn": (0, 1, 2)}, "turn"),
+        ({"turn": (0.0, 2)}, "turn"),
+        ({"turn": 3}, "turn"),
+        ({"image_shape": [1, 6, 6]}, "image shape"),
+        ({"image_shape": (1, 4096, 4096)}, "numbers"),
+        ({"architecture": ["cnn"]}, "no architecture"),
         ({"rows_at_once": 7}, "rows_at_once"),
         ({"architecture": "nothing"}, "no architecture"),
     ],
@@ -308,6 +357,7 @@ def test_what_makes_no_sense_is_refused(change, message):
         "inf": np.full(count, np.inf),
         "zeros": np.zeros(count, int),
         "ones": np.ones(count, int),
+        "unsigned": np.zeros(count, np.uint64),
     }
     change = {k: words[v] if isinstance(v, str) and v in words else v for k, v in change.items()}
     with pytest.raises(SettingError, match=message):
@@ -351,11 +401,27 @@ def test_inputs_are_standardised_and_filled_up_with_zeros():
 
 
 @pytest.mark.parametrize(
-    "facts", [((), (), 8), ((0.1,), (0.0,), 8), ((math.nan,), (1.0,), 8), ((0.1,), (1.0,), 7)]
+    "facts",
+    [
+        *(((), (), 8), ((0.1,), (0.0,), 8), ((math.nan,), (1.0,), 8), ((0.1,), (1.0,), 7)),
+        *(((0.1, 0.2), (1.0,), 8), ((1e7,), (1.0,), 8), ((math.inf,), (1.0,), 8)),
+        *((("dark",), (1.0,), 8), ((0.1,), ("flat",), 8), ((0.1,), (math.nan,), 8)),
+        *(((0.1,), (1.0,), 8.0), ((0.1,), (1.0,), [8]), (0.1, 1.0, 8)),
+        ((0.1,) * 4097, (1.0,) * 4097, 8),
+    ],
 )
 def test_standards_are_checked(facts):
     with pytest.raises(SettingError):
         Standard(*facts)
+
+
+@pytest.mark.parametrize(
+    ("channels", "bits"),
+    [(0, 8), (-1, 8), (4097, 8), (1.0, 8), (True, 8), ("1", 8), (1, 0), (1, 63), (1, True)],
+)
+def test_brightness_is_checked(channels, bits):
+    with pytest.raises(SettingError):
+        Brightness(channels, bits)
 
 
 def test_brightness_is_counted_and_bounded():

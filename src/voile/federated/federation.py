@@ -162,6 +162,19 @@ class Federation:
             journal.close()
             raise
 
+    def close(self) -> None:
+        """Let go of the journal, and of the clients of `local`: others may work with them."""
+        for session in self._sessions:
+            session.journal.close()
+        for desk in self.desks.values():
+            desk.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     @property
     def incidents(self) -> tuple[Incident, ...]:
         """What went wrong with which client, oldest first."""

@@ -25,15 +25,12 @@ from voile.federated.fedavg.placement import (
     place,
     target_layers,
 )
-from voile.federated.networks.architectures import (
-    Description,
-    flatten,
-    parameter_count,
-    trained_parameters,
-    unflatten,
-)
+from voile.federated.networks.architectures import Description, parameter_count
 from voile.federated.networks.images import CLASSES, IMAGES, Standard
-from voile.federated.networks.workshop import one_thread
+from voile.federated.networks.parameters import flatten, trained_parameters, unflatten
+from voile.federated.networks.state import copy_of
+from voile.federated.networks.threads import one_thread
+from voile.models.setting_checks import is_count, is_number
 from voile.privacy.clients.updates import ClientWork, noise_of_a_published_algorithm
 from voile.privacy.queries import Block
 from voile.privacy.wire import sendable
@@ -44,7 +41,9 @@ COUNTED_BOUND = 2.0**17
 """Largest norm of rows x vector that is sent without a guarantee; a larger client counts less."""
 
 _LARGEST_WEIGHT = 1e12
+_LARGEST_BOUND = 1e9
 _MOST_CAM_ROWS = 256
+_PLACEMENTS = ("everywhere", "random", "gradcam")
 
 
 @sendable
@@ -90,6 +89,22 @@ class LocalTraining:
     gradient_clip: float | None = None
 
     def __post_init__(self) -> None:
+        # All of it may come from a server that nobody trusts: no question keeps a client at work
+        # for ever. The same limits as those of the settings.
+        for name, high in (("epochs", 1000), ("batch", 2**20), ("seed", 2**64 - 1)):
+            if not is_count(getattr(self, name), int(name != "seed"), high):
+                raise SettingError(
+                    f"The '{name}' of a client's training must be a whole number from "
+                    f"{int(name != 'seed')} to {high}. Got {getattr(self, name)!r} instead."
+                )
+        _check_above_zero("learning_rate", self.learning_rate, 1e3)
+        if self.gradient_clip is not None:
+            _check_above_zero("gradient_clip", self.gradient_clip, 1e6)
+        if self.standard.channels != self.description.image_shape[0]:
+            raise SettingError(
+                f"The 'means' and 'spreads' must be one per channel, {self.image_shape[0]} here. "
+                f"Got {len(self.means)} instead."
+            )
         count = parameter_count(self.description)
         weights = np.array(self.weights, dtype=np.float64)
         object.__setattr__(self, "weights", weights)
@@ -110,19 +125,23 @@ class LocalTraining:
         """The network without its weights."""
         return Description(self.architecture, self.image_shape, self.classes, self.network_seed)
 
+    @property
+    def standard(self) -> Standard:
+        """How pixels become inputs."""
+        return Standard(self.means, self.spreads, self.bits)
+
     def read(self, blocks: Sequence[Block]) -> tuple[torch.Tensor, torch.Tensor]:
         """All rows of a client with a class: inputs (rows, channels, h, w), and classes (rows,)."""
         images = np.concatenate([block.kept[IMAGES] for block in blocks])
         classes = np.concatenate([block.kept[CLASSES] for block in blocks]).astype(np.int64)
         usable = (classes >= 0) & (classes < self.classes)
         images, classes = images[usable], classes[usable]
-        standard = Standard(self.means, self.spreads, self.bits)
-        inputs = standard.inputs(images, self.image_shape, len(classes))
+        inputs = self.standard.inputs(images, self.image_shape, len(classes))
         return inputs, torch.from_numpy(classes)
 
     def train(self, inputs: torch.Tensor, classes: torch.Tensor) -> nn.Module:
-        """The network of this thread, trained; its buffers stay as they began."""
-        module = _module_of(self.description)
+        """A network as it was made, trained; its buffers stay as they began."""
+        module = _new_module(self.description)
         unflatten(module, self.weights)
         parameters = trained_parameters(module)
         chance = np.random.default_rng(self.seed)
@@ -161,6 +180,9 @@ class ClientUpdate(ClientWork):
     counted: bool = False
 
     columns = ()
+
+    def __post_init__(self) -> None:
+        _check_above_zero("bound", self.bound, _LARGEST_BOUND)
 
     @property
     def size(self) -> int:
@@ -206,6 +228,15 @@ class PublishedUpload(ClientWork):
 
     columns = ()
 
+    def __post_init__(self) -> None:
+        _check_above_zero("scale", self.scale, _LARGEST_BOUND)
+        _check_above_zero("noisy_share", self.noisy_share, 1.0)
+        if self.placement not in _PLACEMENTS:
+            raise SettingError(
+                f"The 'placement' of published noise must be one of {', '.join(_PLACEMENTS)}. Got "
+                f"{self.placement!r} instead."
+            )
+
     @property
     def bound(self) -> float:
         """Far beyond what the noise reaches."""
@@ -249,8 +280,11 @@ _LOCAL = threading.local()
 _MOST_MODULES = 4
 
 
-def _module_of(description: Description) -> nn.Module:
-    """The own network of this thread; building one anew takes longer than a step."""
+def _new_module(description: Description) -> nn.Module:
+    """A copy of this thread's network, which is never run itself; building takes far longer.
+
+    Clients may share a process: what a pass leaves in a network must not reach another client.
+    """
     known: dict[Description, nn.Module] = _LOCAL.__dict__.setdefault("modules", {})
     found = known.pop(description, None)
     if found is None:
@@ -258,4 +292,12 @@ def _module_of(description: Description) -> nn.Module:
     known[description] = found  # the last used stands last
     while len(known) > _MOST_MODULES:
         del known[next(iter(known))]
-    return found
+    return copy_of(found, description.architecture)
+
+
+def _check_above_zero(name: str, value: object, high: float) -> None:
+    # Written so that what is not a number is refused, too.
+    if not (is_number(value) and 0.0 < value <= high):  # type: ignore[operator]
+        raise SettingError(
+            f"The '{name}' of a client's work must be > 0 and <= {high:g}. Got {value!r} instead."
+        )

@@ -19,6 +19,17 @@ from torch import nn
 
 from voile.errors import SettingError
 from voile.federated.networks.included import make_cnn, make_resnet8, make_resnet18
+from voile.federated.networks.parameters import flatten, trained_parameters
+from voile.federated.networks.probes import Probe
+from voile.federated.networks.sizes import (
+    activations,
+    check_activations,
+    check_image,
+    check_parameters,
+    check_size_first,
+)
+from voile.federated.networks.state import copy_of, same
+from voile.federated.networks.threads import one_thread
 
 Floats = NDArray[np.float64]
 ImageShape = tuple[int, int, int]
@@ -26,7 +37,6 @@ ImageShape = tuple[int, int, int]
 
 Factory = Callable[[ImageShape, int], nn.Module]
 
-MOST_PARAMETERS = 100_000_000
 LARGEST_SEED = 2**63 - 1
 
 _FACTORIES: dict[str, Factory] = {
@@ -87,7 +97,8 @@ class Description:
     _factory: Factory = field(init=False, repr=False, compare=True)
 
     def __post_init__(self) -> None:
-        factory = _FACTORIES.get(self.architecture)
+        name = self.architecture
+        factory = _FACTORIES.get(name) if isinstance(name, str) else None
         if factory is None:
             raise SettingError(
                 f"There is no architecture {self.architecture!r}: use one of "
@@ -96,11 +107,13 @@ class Description:
             )
         object.__setattr__(self, "_factory", factory)
         shape = self.image_shape
-        if len(shape) != 3 or not all(type(one) is int and 1 <= one <= 4096 for one in shape):
+        whole = isinstance(shape, tuple) and all(type(one) is int for one in shape)
+        if not whole or len(shape) != 3 or not all(1 <= one <= 4096 for one in shape):
             raise SettingError(
                 "The image shape of a network must be (channels, height, width), each from 1 to "
                 f"4096. Got {shape!r} instead."
             )
+        check_image(shape)
         if type(self.classes) is not int or not 2 <= self.classes <= 10_000:
             raise SettingError(
                 f"A network needs from 2 to 10,000 classes. Got {self.classes!r} instead."
@@ -120,61 +133,77 @@ class Description:
             If it cannot be trained privately, or does not fit images and classes.
         """
         with _BUILDING, torch.random.fork_rng(devices=[]):
-            torch.random.manual_seed(self.seed)
-            module = self._factory(self.image_shape, self.classes)
             if self not in _CHECKED:
-                self._check(module)
+                with one_thread():
+                    self._check()
                 _CHECKED.add(self)
-                # The check ran it in training mode: another one, as it begins.
-                torch.random.manual_seed(self.seed)
-                module = self._factory(self.image_shape, self.classes)
+            return self._make()
+
+    def _make(self) -> nn.Module:
+        torch.random.manual_seed(self.seed)
+        module = self._factory(self.image_shape, self.classes)
+        if not isinstance(module, nn.Module):
+            raise SettingError(f"The factory of {self.architecture!r} made no torch.nn.Module.")
         # Single precision everywhere, whatever a factory or torch's default type made.
         return module.to(torch.float32).eval()
 
-    def _check(self, module: object) -> None:
-        if not isinstance(module, nn.Module):
-            raise SettingError(f"The factory of {self.architecture!r} made no torch.nn.Module.")
-        refuse_statistics(module, self.architecture)
-        count = sum(parameter.numel() for parameter in trained_parameters(module))
-        if not 1 <= count <= MOST_PARAMETERS:
+    def _check(self) -> None:
+        """By public facts alone: what is too large is not even made."""
+        name = self.architecture
+        check_size_first(self._factory, name, self.image_shape, self.classes)
+        module, again = self._make(), self._make()
+        refuse_statistics(module, name)
+        own = {id(parameter) for parameter in trained_parameters(module)}
+        tensors = [*module.parameters(), *module.buffers()]
+        if own & set(map(id, again.parameters())) or any(
+            one.device.type != "cpu" for one in tensors
+        ):
             raise SettingError(
-                f"The architecture {self.architecture!r} has {count} parameters to train: from 1 "
-                f"to {MOST_PARAMETERS} are possible."
+                f"The factory of {name!r} must make a new network each time that it is called, in "
+                "the processor's memory: make its layers inside of the factory."
             )
+        check_parameters(module, name)
+        self._check_training_mode(again)
+        try:
+            count = activations(copy_of(module, name), self.image_shape)
+        except SettingError:
+            raise
+        except Exception as error:
+            raise self._cannot_read(error) from error
+        check_activations(count, name, self.image_shape)
+        Probe(module, name, self.image_shape, self.classes).refuse_memory()
+
+    def _check_training_mode(self, module: nn.Module) -> None:
+        """Scores of the right shape, and buffers that stay as they are."""
         before = {name: buffer.clone() for name, buffer in module.named_buffers()}
-        module.to(torch.float32).train()
         # Of no mean, spread or sum that a statistic could begin with.
         images = torch.linspace(-0.9, 1.7, 2 * int(np.prod(self.image_shape)))
         try:
             with torch.no_grad():
-                scores = module(images.reshape(2, *self.image_shape))
-        except (RuntimeError, ValueError, IndexError, TypeError) as error:
-            raise SettingError(
-                f"The architecture {self.architecture!r} cannot read images of shape "
-                f"{self.image_shape} (channels, height, width): {error}"
-            ) from error
+                scores = module.train()(images.reshape(2, *self.image_shape))
+        except Exception as error:
+            raise self._cannot_read(error) from error
         if not isinstance(scores, torch.Tensor) or scores.shape != (2, self.classes):
             raise SettingError(
                 f"The architecture {self.architecture!r} must give scores of shape (rows, "
                 f"{self.classes})."
             )
         for name, buffer in module.named_buffers():
-            if name not in before or not _same(before[name], buffer):
+            if name not in before or not same(before[name], buffer):
                 raise SettingError(
                     f"The buffer {name!r} of {self.architecture!r} changes in training: it would "
                     "carry statistics of private rows out without noise. Use GroupNorm, or keep "
                     "buffers as they begin."
                 )
 
+    def _cannot_read(self, error: Exception) -> SettingError:
+        return SettingError(
+            f"The architecture {self.architecture!r} cannot read images of shape "
+            f"{self.image_shape} (channels, height, width): {error}"
+        )
+
 
 _CHECKED: set[Description] = set()
-
-
-def _same(one: torch.Tensor, other: torch.Tensor) -> bool:
-    if one.shape != other.shape:
-        return False
-    other = other.to(one.dtype)
-    return bool(((one == other) | ((one != one) & (other != other))).all())
 
 
 _MIXING = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d, nn.SyncBatchNorm)
@@ -190,31 +219,6 @@ def refuse_statistics(module: nn.Module, name: str) -> None:
                 f"{type(one).__name__}, which mixes the rows of a batch and keeps running "
                 "statistics of them: a release without noise. Use GroupNorm instead."
             )
-
-
-def trained_parameters(module: nn.Module) -> list[nn.Parameter]:
-    """Parameters that are trained, in order; those without gradient stay as they begin."""
-    return [parameter for parameter in module.parameters() if parameter.requires_grad]
-
-
-def flatten(module: nn.Module) -> Floats:
-    """Trained parameters end to end, 0-d ones too, shape (parameters,)."""
-    parts = [p.detach().reshape(-1).double().numpy() for p in trained_parameters(module)]
-    return np.concatenate(parts)
-
-
-def unflatten(module: nn.Module, weights: Floats) -> None:
-    """Write a vector of shape (parameters,) into the trained parameters."""
-    parameters = trained_parameters(module)
-    sizes = [parameter.numel() for parameter in parameters]
-    if weights.shape != (sum(sizes),):
-        raise SettingError(
-            f"The network has {sum(sizes)} parameters and the weights have shape {weights.shape}."
-        )
-    with torch.no_grad():
-        flat = torch.from_numpy(weights.astype(np.float32))
-        for parameter, part in zip(parameters, torch.split(flat, sizes), strict=True):
-            parameter.copy_(part.view(parameter.shape))
 
 
 @lru_cache(maxsize=32)

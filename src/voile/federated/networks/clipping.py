@@ -16,7 +16,8 @@ import torch
 from torch import nn
 from torch.nn import functional, grad
 
-from voile.federated.networks.architectures import trained_parameters
+from voile.federated.networks.parameters import trained_parameters
+from voile.federated.networks.state import Snapshot
 
 Pull = Callable[[torch.Tensor], torch.Tensor]
 """From scores (rows, classes) to the gradient of each row's loss by them, same shape."""
@@ -53,9 +54,11 @@ class PerExample:
     Parameters
     ----------
     module : nn.Module
-        In evaluation mode; gets hooks, so it should not be used elsewhere at the same time.
+        In evaluation mode; gets hooks, so it is not to be used elsewhere.
     image_shape : tuple of int
         Channels, height, width.
+    way : str, optional
+        As found for another copy; without it, found by passes over zeros.
 
     Attributes
     ----------
@@ -63,16 +66,16 @@ class PerExample:
         How gradients are found: recorded layers, or what this network needs instead.
     """
 
-    def __init__(self, module: nn.Module, image_shape: tuple[int, int, int]) -> None:
+    def __init__(
+        self, module: nn.Module, image_shape: tuple[int, int, int], way: str | None = None
+    ) -> None:
         self.module = module
         self.parameters = trained_parameters(module)
         self._seen: list[tuple[Layer, torch.Tensor, torch.Tensor, object]] = []
-        self.way = "recorded"
-        layers = _layers(module, self.parameters)
-        handles = []
-        if layers is not None:
-            handles = [one.module.register_forward_hook(self._recorder(one)) for one in layers]
-        if layers is None or not self._records(len(layers), image_shape):
+        self.way = way or "recorded"
+        layers = _layers(module, self.parameters) if self.way == "recorded" else None
+        handles = [one.module.register_forward_hook(self._recorder(one)) for one in layers or ()]
+        if way is None and (layers is None or not self._records(len(layers), image_shape)):
             for handle in handles:
                 handle.remove()
             self.way = "vmap" if self._maps(image_shape) else "one by one"
@@ -102,12 +105,13 @@ class PerExample:
         return bool(fits) and len(seen) == len(used) == layers
 
     def _maps(self, image_shape: tuple[int, int, int]) -> bool:
-        images = torch.zeros(2, *image_shape)
+        """Whether vmap can follow, and leaves nothing behind (as it does in recurrent layers)."""
+        before, classes = Snapshot(self.module, "", []), torch.zeros(2, dtype=torch.int64)
         try:
-            self._mapped(images, cross_entropy_pull(torch.zeros(2, dtype=torch.int64)))
+            self._mapped(torch.zeros(2, *image_shape), cross_entropy_pull(classes))
         except (RuntimeError, TypeError, ValueError):
             return False
-        return True
+        return before.change() is None
 
     def gradients(self, images: torch.Tensor, pull: Pull) -> list[torch.Tensor]:
         """Gradient of each row by each trained parameter, in order: each (rows, its numbers).
@@ -255,9 +259,8 @@ def _layers(module: nn.Module, parameters: list[nn.Parameter]) -> list[Layer] | 
 
 def _windows(layer: nn.Conv2d, images: torch.Tensor) -> torch.Tensor:
     """What each output pixel sees: (rows, groups, pixels, inputs per group)."""
-    rows = len(images)
     seen = functional.unfold(images, layer.kernel_size, layer.dilation, layer.padding, layer.stride)  # type: ignore[arg-type]
-    return seen.reshape(rows, layer.groups, -1, seen.shape[2]).transpose(2, 3)
+    return seen.reshape(len(images), layer.groups, -1, seen.shape[2]).transpose(2, 3)
 
 
 def _flows(layer: nn.Conv2d, back: torch.Tensor) -> torch.Tensor:
@@ -278,10 +281,8 @@ def _layer_gradients(
             result.append((layer.bias, back.flatten(2).sum(2)))
         return result
     if isinstance(module, nn.Linear):
-        inputs, flow = (
-            before.reshape(rows, -1, before.shape[-1]),
-            back.reshape(rows, -1, back.shape[-1]),
-        )
+        inputs = before.reshape(rows, -1, before.shape[-1])
+        flow = back.reshape(rows, -1, back.shape[-1])
         if layer.weight is not None:
             result.append((layer.weight, (flow.transpose(1, 2) @ inputs).reshape(rows, -1)))
         if layer.bias is not None:

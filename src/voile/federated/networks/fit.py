@@ -14,8 +14,8 @@ from voile.federated.networks.images import KeptImages, Standard
 from voile.federated.networks.model import NetworkModel
 from voile.federated.networks.queries import Brightness, NetworkSteps
 from voile.federated.networks.settings import Course, Settings, check, choose
+from voile.federated.networks.threads import one_thread
 from voile.federated.networks.train import JUDGED, STEPS_LOOK, Placer, train
-from voile.federated.networks.workshop import one_thread
 from voile.models.locally_linear.fit import RANGE_LOOK, find_range, with_range
 from voile.models.progress import progress_bar
 from voile.models.setting_checks import count_found_classes

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 from voile.errors import SettingError
 from voile.federated.networks.architectures import ImageShape
 from voile.models.features import Features
+from voile.models.setting_checks import is_number
 from voile.privacy.queries import TARGET, Block, Preparation
 from voile.privacy.wire import lasting, sendable
 from voile.schema import Category, Number, Schema
@@ -22,7 +22,15 @@ IMAGES, CLASSES = "network images", "network classes"
 
 Pixels = NDArray[np.unsignedinteger[Any]]
 
+MOST_CHANNELS = 4096
+
 _CHUNK_NUMBERS = 2_000_000
+
+
+def check_bits(bits: object) -> None:
+    """Refuse pixels of other sizes than one and two bytes (SettingError)."""
+    if type(bits) is not int or bits not in (8, 16):
+        raise SettingError(f"Pixels are kept in 8 or 16 bits. Got {bits!r} instead.")
 
 
 @sendable
@@ -43,10 +51,18 @@ class Standard:
     bits: int
 
     def __post_init__(self) -> None:
-        sizes = len(self.means) == len(self.spreads) >= 1 and self.bits in (8, 16)
-        if not sizes or not all(map(math.isfinite, self.means)):
-            raise SettingError("Images are standardised by a mean and a spread per channel.")
-        if not all(1e-6 <= one <= 1e6 for one in self.spreads):
+        check_bits(self.bits)
+        means, spreads = self.means, self.spreads
+        both = isinstance(means, tuple) and isinstance(spreads, tuple)
+        if not both or not len(means) == len(spreads) >= 1 or len(means) > MOST_CHANNELS:
+            raise SettingError(
+                "Images are standardised by a mean and a spread per channel: give two tuples of "
+                f"one length, from 1 to {MOST_CHANNELS}."
+            )
+        # Written so that what is not a number is refused, too.
+        if not all(is_number(one) and abs(one) <= 1e6 for one in means):
+            raise SettingError("The means of channels must be numbers from -1e6 to 1e6.")
+        if not all(is_number(one) and 1e-6 <= one <= 1e6 for one in spreads):
             raise SettingError("The spreads of channels must be from 1e-6 to 1e6.")
 
     @property

@@ -12,9 +12,10 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from voile.federated.networks.architectures import Description, unflatten
+from voile.federated.networks.architectures import Description
 from voile.federated.networks.images import KeptImages, Standard
-from voile.federated.networks.workshop import one_thread
+from voile.federated.networks.parameters import unflatten
+from voile.federated.networks.threads import one_thread
 from voile.privacy.receipt import Receipt
 from voile.schema import Category, Schema
 from voile.schema.columns import Level

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from torch import nn
 
 from voile.errors import SettingError
-from voile.federated.networks.architectures import Description, trained_parameters, unflatten
+from voile.federated.networks.architectures import Description
+from voile.federated.networks.parameters import trained_parameters, unflatten
 
 Floats = NDArray[np.float64]
 Wholes = NDArray[np.int64]

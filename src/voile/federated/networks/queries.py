@@ -17,7 +17,13 @@ from numpy.typing import NDArray
 from voile.errors import SettingError
 from voile.federated.networks.architectures import Description, ImageShape, parameter_count
 from voile.federated.networks.clipping import cross_entropy_pull
-from voile.federated.networks.images import CLASSES, IMAGES, Standard
+from voile.federated.networks.images import (
+    CLASSES,
+    IMAGES,
+    MOST_CHANNELS,
+    Standard,
+    check_bits,
+)
 from voile.federated.networks.kernels import (
     add_group_squares,
     add_group_units,
@@ -26,7 +32,9 @@ from voile.federated.networks.kernels import (
     find_factors,
     fits,
 )
-from voile.federated.networks.workshop import Workshop, one_thread, workshop_of
+from voile.federated.networks.threads import one_thread
+from voile.federated.networks.workshop import Workshop, workshop_of
+from voile.models.setting_checks import is_count, is_number
 from voile.privacy.queries import Block, Query
 from voile.privacy.wire import sendable
 
@@ -57,6 +65,14 @@ class Brightness(Query):
 
     columns = ()
     signed = False
+
+    def __post_init__(self) -> None:
+        check_bits(self.bits)
+        if not is_count(self.channels, 1, MOST_CHANNELS):
+            raise SettingError(
+                f"The brightness of images has from 1 to {MOST_CHANNELS} channels. Got "
+                f"{self.channels!r} instead."
+            )
 
     @property
     def size(self) -> int:
@@ -164,14 +180,25 @@ class NetworkSteps(Query):
                 f"The weights of a network must be smaller than {_LARGEST_WEIGHT:g}: take smaller "
                 "steps."
             )
-        if not (1e-9 <= self.clip <= 1e9):
+        if not (is_number(self.clip) and 1e-9 <= self.clip <= 1e9):
             raise SettingError(f"The clip of a step must be from 1e-9 to 1e9. Got {self.clip!r}.")
         if self.standard.channels != self.image_shape[0]:
             raise SettingError("Images and what standardises them differ in their channels.")
         if self.rows_at_once is not None and self.rows_at_once != 1:
             raise SettingError("The 'rows_at_once' must be None or 1.")
+        self._check_turn()
         self._check_groups(count)
         self._check_mask(count)
+
+    def _check_turn(self) -> None:
+        turn = self.turn
+        if turn is None:
+            return
+        pair = isinstance(turn, tuple) and len(turn) == 2 and all(is_count(one, 0) for one in turn)
+        if not pair or turn[0] >= turn[1]:
+            raise SettingError(
+                f"A 'turn' must be two whole numbers (k, n) with 0 <= k < n. Got {turn!r} instead."
+            )
 
     def _check_groups(self, count: int) -> None:
         if self.groups is None:
@@ -181,20 +208,24 @@ class NetworkSteps(Query):
         groups = np.asarray(self.groups)
         number = len(self.scales) or len(self.clips)
         fits_both = not self.scales or not self.clips or len(self.scales) == len(self.clips)
-        if groups.shape != (count,) or groups.dtype.kind not in "iu" or not (number and fits_both):
-            raise SettingError("Groups must give each parameter the number of its scale and clip.")
+        if groups.shape != (count,) or groups.dtype != np.int64 or not (number and fits_both):
+            raise SettingError(
+                "Groups must give each parameter the number of its scale and clip, as int64."
+            )
         if not 0 <= groups.min() <= groups.max() < number:
             raise SettingError(f"The groups of parameters must be from 0 to {number - 1}.")
-        if not all(1e-9 <= one <= 1e9 for one in (*self.scales, *self.clips)):
+        if not all(is_number(x) and 1e-9 <= x <= 1e9 for x in (*self.scales, *self.clips)):
             raise SettingError("Scales and clips of groups must be from 1e-9 to 1e9.")
 
     def _check_mask(self, count: int) -> None:
         if self.mask is None:
             return
         mask = np.asarray(self.mask)
-        inside = mask.dtype.kind in "iu" and mask.ndim == 1 and len(mask) > 0
+        inside = mask.dtype == np.int64 and mask.ndim == 1 and len(mask) > 0
         if not (inside and mask[0] >= 0 and mask[-1] < count and (np.diff(mask) > 0).all()):
-            raise SettingError("A mask must be increasing numbers of parameters, one at least.")
+            raise SettingError(
+                "A mask must be increasing numbers of parameters, as int64, one at least."
+            )
 
     @property
     def description(self) -> Description:
@@ -315,8 +346,8 @@ class NetworkSteps(Query):
             some, own = images[start : start + _QUICK_ROWS], classes[start : start + _QUICK_ROWS]
             inputs = self.standard.inputs(some, self.image_shape, len(own))
             pull = cross_entropy_pull(torch.from_numpy(own.astype(np.int64)))
-            sums, _ = workshop.per_example.clipped_sum(inputs, pull, self.clip)
-            total += np.rint(torch.cat(sums).double().numpy() / grid).astype(np.int64)
+            sums = workshop.clipped_sum(inputs, pull, self.clip)
+            total += np.rint(sums.double().numpy() / grid).astype(np.int64)
 
 
 _QUICK_ROWS = 256

@@ -1,21 +1,26 @@
 """Networks that are built and checked once per thread, and how many rows they keep apart.
 
-A row's gradient must not depend on its neighbours, to the bit: docs/proofs/network.md.
+A row's gradient must not depend on its neighbours, to the bit, nor on what rows before it left in
+the network: docs/proofs/network.md.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import nn
 
-from voile.federated.networks.architectures import Description, flatten, unflatten
-from voile.federated.networks.clipping import PerExample, cross_entropy_pull
+from voile.federated.networks.architectures import Description
+from voile.federated.networks.clipping import PerExample, Pull, cross_entropy_pull
+from voile.federated.networks.parameters import flatten, trained_parameters, unflatten
+from voile.federated.networks.sizes import activations
+from voile.federated.networks.state import Snapshot, copy_of
+from voile.federated.networks.threads import one_thread
 
 Singles = NDArray[np.float32]
 Floats = NDArray[np.float64]
@@ -27,8 +32,16 @@ _CHUNK_NUMBERS = 32 * 1024 * 1024
 """Most numbers of gradients in a chunk (128 MB)."""
 
 
+_CHUNK_ACTIVATIONS = 2**28
+"""Most numbers that layers make of the rows of a chunk (1 GB)."""
+
+
 class Workshop:
     """A network with its weights, ready to differentiate rows.
+
+    Rows are worked on in a copy of the network as it was made. After each chunk all that the copy
+    holds is compared with what it held before; if a pass has left something, the copy is thrown
+    away. So every chunk begins with a network as it was made.
 
     Parameters
     ----------
@@ -37,15 +50,31 @@ class Workshop:
 
     def __init__(self, description: Description) -> None:
         self.description = description
-        self.module = description.build()
-        self.per_example = PerExample(self.module, description.image_shape)
-        self._loaded: Floats | None = None
+        self._made = description.build()  # never run
+        self._way = PerExample(self._copy(), description.image_shape).way
+        self._weights: Floats | None = None
+        self._renew()
+
+    def _copy(self) -> nn.Module:
+        return copy_of(self._made, self.description.architecture)
+
+    def _renew(self) -> None:
+        """Take a new copy, with the weights that are loaded."""
+        self.module = self._copy()
+        self.per_example = PerExample(self.module, self.description.image_shape, self._way)
+        self._parameters = trained_parameters(self.module)
+        self._snapshot = Snapshot(self.module, self.description.architecture, self._parameters)
+        self._as_made = True
+        if self._weights is not None:
+            self._given = unflatten(self.module, self._weights)
 
     def load(self, weights: Floats) -> None:
         """Take weights of shape (parameters,); the same array is not loaded twice."""
-        if self._loaded is not weights:
-            unflatten(self.module, weights)
-            self._loaded = weights
+        if not self._as_made:
+            self._renew()
+        if self._weights is not weights:
+            self._given = unflatten(self.module, weights)
+            self._weights = weights
 
     @property
     def rows_at_once(self) -> int:
@@ -57,13 +86,22 @@ class Workshop:
 
     def _find_rows(self) -> int:
         """The largest size of chunks up to 32 at which rows are kept apart."""
-        numbers = sum(parameter.numel() for parameter in self.per_example.parameters)
-        rows = max(min(CHUNK_ROWS, _CHUNK_NUMBERS // numbers), 1)
-        apart = rows == 1 or check_rows_apart(Workshop(self.description), rows)
-        return rows if apart else 1
+        if self._way == "one by one":
+            # Nothing is gained by more, and each begins with the network as it was made.
+            return 1
+        numbers = sum(parameter.numel() for parameter in self._parameters)
+        made = max(activations(self._copy(), self.description.image_shape), 1)
+        rows = min(CHUNK_ROWS, _CHUNK_NUMBERS // numbers, _CHUNK_ACTIVATIONS // made)
+        if rows > 1 and check_rows_apart(Workshop(self.description), rows):
+            return rows
+        return 1
 
     def gradients(self, inputs: torch.Tensor, classes: NDArray[np.integer[Any]]) -> list[Singles]:
         """Gradients of the first rows, one array of shape (rows, numbers) per parameter.
+
+        Of a network that changes by what it sees, although public images did not show it, rows are
+        differentiated one by one, each in a new copy, beside filling alone. Nobody is told: whether
+        a row changes a network is a fact about that row.
 
         Parameters
         ----------
@@ -71,10 +109,47 @@ class Workshop:
         classes : ndarray of shape (rows,)
             Rows beyond them are filling.
         """
+        found = self._differentiate(inputs, classes)
+        if self._as_made or len(classes) == 1:
+            return found
+        rows = []
+        for place in range(len(classes)):
+            self._renew()
+            alone = torch.zeros_like(inputs)
+            alone[0] = inputs[place]
+            rows.append(self._differentiate(alone, classes[place : place + 1]))
+        return [np.concatenate(parts) for parts in zip(*rows, strict=True)]
+
+    def _differentiate(
+        self, inputs: torch.Tensor, classes: NDArray[np.integer[Any]]
+    ) -> list[Singles]:
         own = torch.full((len(inputs),), -1, dtype=torch.int64)
         own[: len(classes)] = torch.from_numpy(np.ascontiguousarray(classes, dtype=np.int64))
+        self._begin()
         found = self.per_example.gradients(inputs, cross_entropy_pull(own))
-        return [part.numpy()[: len(classes)] for part in found]
+        result = [part.numpy()[: len(classes)] for part in found]
+        self._end()
+        return result
+
+    def clipped_sum(self, inputs: torch.Tensor, pull: Pull, clip: float) -> torch.Tensor:
+        """Sum of the clipped gradients in floating point, shape (parameters,); never noised."""
+        self._begin()
+        sums, _ = self.per_example.clipped_sum(inputs, pull, clip)
+        self._end()
+        return torch.cat(sums)
+
+    def _begin(self) -> None:
+        """Begin with the network as it was made."""
+        if not self._as_made:
+            self._renew()
+        # Until the end is reached: an interrupted pass may have left something.
+        self._as_made = False
+
+    def _end(self) -> None:
+        """See whether the pass has left something; what cannot be compared any more has changed."""
+        with suppress(Exception):
+            kept = all(map(torch.equal, self._parameters, self._given))
+            self._as_made = kept and self._snapshot.change() is None
 
 
 def check_rows_apart(workshop: Workshop, rows: int) -> bool:
@@ -128,30 +203,3 @@ def workshop_of(description: Description) -> Workshop:
     while len(known) > _MOST_WORKSHOPS:
         del known[next(iter(known))]
     return found
-
-
-class _Threads:
-    """How many are at work with one thread, and what to go back to after the last."""
-
-    count = 0
-    before = 1
-    lock = threading.Lock()
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Let torch work with one thread, so that the number of cores changes no bit of a sum."""
-    with _Threads.lock:
-        current = torch.get_num_threads()
-        if _Threads.count == 0:
-            _Threads.before = current
-        _Threads.count += 1
-        if current != 1:
-            torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        with _Threads.lock:
-            _Threads.count -= 1
-            if _Threads.count == 0 and _Threads.before != 1:
-                torch.set_num_threads(_Threads.before)

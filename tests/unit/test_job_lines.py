@@ -1,0 +1,325 @@
+"""The record of a client's jobs: line by line, written once, by one agent, with the payment."""
+
+import sqlite3
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+from test_clients_enemy import PLAN, Server, desk, paid
+
+from voile import Budget, Ledger
+from voile.errors import FederationError, LedgerMismatch, LedgerUnavailable
+from voile.privacy.clients.questions import Answer, Joined, Paid, Refusal
+from voile.privacy.events import Gaussian, Plan
+from voile.privacy.ledger.job_lines import ANSWERED, PAID
+from voile.privacy.ledger.jobs import open_jobs
+from voile.privacy.ledger.sql import SqlBook
+from voile.privacy.queries import RowCount
+
+BUDGET = Budget(50, 1e-5)
+JOB = "f" * 64
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def ledger(request, tmp_path):
+    return Ledger(None if request.param == "memory" else tmp_path / "book.db", BUDGET)
+
+
+def test_lines_follow_each_other_and_are_written_once(ledger):
+    jobs = open_jobs(ledger)
+    assert jobs.lines(JOB) == ()
+    first = jobs.add(JOB, None, PAID, {"plan": 0, "entry": "x", "unit": None})
+    second = jobs.add(JOB, first, ANSWERED, {"plan": 0, "step": "a", "index": 0})
+    assert jobs.lines(JOB) == (first, second)
+    assert open_jobs(ledger).lines(JOB) == (first, second)
+    for stale in (None, first):
+        with pytest.raises(LedgerMismatch, match="Another run"):
+            jobs.add(JOB, stale, ANSWERED, {"plan": 0})
+    assert jobs.lines("e" * 64) == ()
+    assert len({first.digest, second.digest}) == 2
+
+
+def test_a_payment_and_its_line_are_written_together_or_not_at_all(ledger):
+    jobs, made = open_jobs(ledger), []
+    last = jobs.add(JOB, None, PAID, {"plan": 0})
+
+    def beside(known):
+        return jobs.beside(JOB, known, PAID, lambda entry: {"entry": entry.id}, made.append)
+
+    with pytest.raises(LedgerMismatch, match="Another run"):
+        ledger.spend(PLAN, "job", beside=beside(None))
+    assert ledger.history() == ()
+    entry = ledger.spend(PLAN, "job", beside=beside(last))
+    assert made[-1].content == {"entry": entry.id}
+    assert jobs.lines(JOB)[-1] == made[-1]
+
+
+def answered(tmp_path, looks=2):
+    ledger = Ledger(tmp_path / "book.db", BUDGET)
+    server = paid(desk(ledger=ledger))
+    for index in range(looks):
+        assert isinstance(server.ask(RowCount(), index=index), Answer)
+    server.desk.close()
+    return tmp_path / "book.db"
+
+
+CHANGES = {
+    "content": "UPDATE voile_job_line SET content = replace(content, 'x\": 1', 'x\": 0')",
+    "kind": "UPDATE voile_job_line SET kind = 'paid' WHERE seq = 2",
+    "number": "UPDATE voile_job_line SET seq = 9 WHERE seq = 2",
+    "job": "UPDATE voile_job_line SET job = replace(job, substr(job, 1, 1), 'g')",
+    "no JSON": "UPDATE voile_job_line SET content = '{' WHERE seq = 2",
+    "first line gone": "DELETE FROM voile_job_line WHERE seq = 1",
+    "middle line gone": "DELETE FROM voile_job_line WHERE seq = 2",
+    "digest": "UPDATE voile_job_line SET digest = upper(digest) WHERE seq = 3",
+    "swapped": "UPDATE voile_job_line SET seq = 5 - seq + 100 WHERE seq > 1",
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_changed_records_are_noticed(tmp_path, change):
+    path = answered(tmp_path)
+    guards = "voile_job_line_no_update", "voile_job_line_no_delete"
+    with sqlite3.connect(path) as file:
+        texts = [
+            file.execute("SELECT sql FROM sqlite_master WHERE name = ?", (one,)).fetchone()[0]
+            for one in guards
+        ]
+        for one in guards:
+            file.execute(f"DROP TRIGGER {one}")
+        file.execute(CHANGES[change])
+        for text in texts:
+            file.execute(text)
+    file.close()
+    with pytest.raises(LedgerMismatch, match="tampered"):
+        Ledger(path).verify()
+    server = Server(desk(ledger=Ledger(path)))
+    if change != "job":  # under another name it is no record of this job
+        assert isinstance(server.open(), Refusal)
+
+
+@pytest.mark.parametrize(
+    "verb", ["UPDATE voile_job_line SET kind = 'x'", "DELETE FROM voile_job_line"]
+)
+def test_lines_cannot_be_changed_without_removing_the_guards(tmp_path, verb):
+    path = answered(tmp_path)
+    file = sqlite3.connect(path)
+    with pytest.raises(sqlite3.IntegrityError, match="append-only"):
+        file.execute(verb)
+    file.execute("DROP TRIGGER voile_job_line_no_update")
+    file.commit()
+    file.close()
+    with pytest.raises(LedgerMismatch, match="guards"):
+        Ledger(path)
+
+
+def test_a_record_whose_payment_is_gone_is_noticed(tmp_path):
+    ledger = Ledger(answered(tmp_path))
+    ledger.verify()
+    open_jobs(ledger).add(JOB, None, PAID, {"plan": 0, "entry": "nowhere", "unit": None})
+    with pytest.raises(LedgerMismatch, match="not there"):
+        ledger.verify()
+
+
+# -- one agent -------------------------------------------------------------------------------------
+
+
+def test_one_agent_works_for_a_client_at_a_time(tmp_path):
+    path = tmp_path / "book.db"
+    first = desk(ledger=Ledger(path, BUDGET))
+    with pytest.raises(FederationError, match="already"):
+        desk(ledger=Ledger(path))
+    server = paid(first)
+    first.close()
+    assert "closed" in server.ask(RowCount()).reason
+    with desk(ledger=Ledger(path)) as second:
+        assert isinstance(paid(second).ask(RowCount()), Answer)
+    del second
+    desk(ledger=Ledger(path))
+
+
+def test_the_lock_dies_with_its_process(tmp_path):
+    path = tmp_path / "book.db"
+    program = f"""
+        import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})
+        from test_clients_enemy import Budget, Ledger, desk
+        one = desk(ledger=Ledger({str(path)!r}, Budget(50, 1e-5)))
+        print("open", flush=True)
+        sys.stdin.read()
+    """
+    other = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(program)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert other.stdout.readline() == "open\n"
+    with pytest.raises(FederationError, match="already"):
+        desk(ledger=Ledger(path))
+    other.kill()
+    other.communicate()
+    desk(ledger=Ledger(path)).close()
+
+
+# -- faults ----------------------------------------------------------------------------------------
+
+
+def test_a_line_that_cannot_be_written_answers_nothing_and_the_answer_stays_the_same(
+    tmp_path, monkeypatch
+):
+    server = paid(desk(ledger=Ledger(tmp_path / "book.db", BUDGET)))
+    real = SqlBook._transaction
+
+    def full(self, work):
+        raise LedgerUnavailable("The ledger does not answer.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(SqlBook, "_transaction", full)
+        said = server.ask(RowCount())
+    assert isinstance(said, Refusal)
+    assert real is SqlBook._transaction
+    (waiting,) = server.desk._open_jobs["job"]._waiting.values()
+    said = server.ask(RowCount())
+    assert isinstance(said, Answer)
+    assert said.values.tolist() == waiting.values.tolist()
+    assert server.desk.receipts()[0].lines[0].openings == 1
+
+
+def test_a_payment_whose_commit_was_not_heard_of_is_not_made_twice(tmp_path, monkeypatch):
+    ledger = Ledger(tmp_path / "book.db", BUDGET)
+    server = Server(desk(ledger=ledger))
+    server.open()
+    real = SqlBook.append
+
+    def lost(self, *given):
+        real(self, *given)
+        raise LedgerUnavailable("the answer was lost")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(SqlBook, "append", lost)
+        assert isinstance(server.pay(), Refusal)
+    assert isinstance(server.pay(), Paid)
+    assert len(ledger.history()) == 1
+    assert isinstance(server.ask(RowCount()), Answer)
+
+
+def test_every_look_can_be_answered_though_rows_could_not_be_read_once(tmp_path, monkeypatch):
+    from voile.privacy.sources.table import TableSource
+
+    plan = Plan.of(a=Gaussian(1, 5.0))
+    server = paid(desk(), plan)
+
+    def broken(*_):
+        raise OSError("the disk is away")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(TableSource, "blocks", broken)
+        assert isinstance(server.ask(RowCount(), event=plan["a"]), Refusal)
+    assert isinstance(server.ask(RowCount(), event=plan["a"]), Answer)
+
+
+# -- restarts --------------------------------------------------------------------------------------
+
+
+def again(tmp_path, trust="nobody", **given):
+    ledger = Ledger(tmp_path / "book.db", BUDGET)
+    return Server(desk(ledger=ledger, **given), trust)
+
+
+def test_a_job_cannot_be_reopened_on_other_terms_after_a_restart(tmp_path):
+    server = again(tmp_path)
+    server.open()
+    server.pay()
+    server.desk.close()
+    other = again(tmp_path, "aggregator")
+    assert isinstance(other.open(), Refusal)
+    assert not isinstance(other.pay(), Paid)
+    assert not isinstance(other.ask(RowCount()), Answer)
+    other.desk.close()
+    same = again(tmp_path)
+    assert isinstance(same.open(), Joined)
+    assert isinstance(same.pay(), Paid)
+    assert isinstance(same.ask(RowCount()), Answer)
+    assert len(same.desk.ledger.history()) == 1
+
+
+@pytest.mark.parametrize("remembers", [True, False])
+def test_the_last_answer_is_repeated_after_a_restart_if_it_is_remembered(tmp_path, remembers):
+    given = {"memory": tmp_path / "memory.json"} if remembers else {}
+    server = again(tmp_path, **given)
+    server.open()
+    server.pay()
+    first = [server.ask(RowCount(), index=k) for k in range(2)]
+    server.desk.close()
+    server = again(tmp_path, **given)
+    server.open()
+    server.pay()
+    said = server.ask(RowCount(), index=1)
+    if remembers:
+        assert said.values.tolist() == first[1].values.tolist()
+    else:
+        assert "answered before" in said.reason
+    assert "answered before" in server.ask(RowCount(), index=0).reason
+    assert isinstance(server.ask(RowCount(), index=2), Answer)
+    (receipt,) = server.desk.receipts()
+    assert receipt.lines[0].openings == 3
+    assert not isinstance(server.ask(RowCount(), index=3), Answer)
+
+
+def test_an_old_ledger_beside_a_newer_memory_is_noticed(tmp_path):
+    book, memory = tmp_path / "book.db", tmp_path / "memory.json"
+    server = again(tmp_path, memory=memory)
+    server.open()
+    server.pay()
+    old = book.read_bytes()
+    answers = [server.ask(RowCount(), index=k) for k in range(2)]
+    server.desk.close()
+    book.write_bytes(old)
+    server = again(tmp_path, memory=memory)
+    assert "older copy" in server.open().reason
+    assert all(isinstance(one, Answer) for one in answers)
+
+
+def test_an_answer_that_may_have_left_is_the_one_that_is_given(tmp_path):
+    """The ledger is one line behind the memory: a crash between the two, or an old copy."""
+    book, memory = tmp_path / "book.db", tmp_path / "memory.json"
+    server = again(tmp_path, memory=memory)
+    server.open()
+    server.pay()
+    old = book.read_bytes()
+    first = server.ask(RowCount())
+    server.desk.close()
+    book.write_bytes(old)
+    server = again(tmp_path, memory=memory)
+    server.open()
+    server.pay()
+    assert server.ask(RowCount()).values.tolist() == first.values.tolist()
+
+
+def test_an_old_copy_of_everything_is_noticed_by_what_the_server_has_seen(tmp_path):
+    book = tmp_path / "book.db"
+    server = again(tmp_path)
+    server.open()
+    server.pay()
+    old = book.read_bytes()
+    head = server.ask(RowCount()).head
+    server.desk.close()
+    book.write_bytes(old)
+    server = again(tmp_path)
+    said = server.open(heads={"a": head})
+    assert isinstance(said, Refusal)
+    assert "older copy" in said.reason
+    assert isinstance(server.open(heads={"a": ""}), Joined)
+
+
+def test_looks_may_be_left_out_and_not_asked_for_later(tmp_path):
+    server = again(tmp_path)
+    server.open()
+    assert isinstance(server.pay(Plan.of(a=Gaussian(40, 50.0))), Paid)
+    event = Gaussian(40, 50.0)
+    assert all(
+        isinstance(server.ask(RowCount(), index=k, event=event), Answer) for k in range(0, 40, 2)
+    )
+    assert "answered before" in server.ask(RowCount(), index=5, event=event).reason
