@@ -1,8 +1,8 @@
 """Queries as bytes: plain values, arrays, and the dataclasses that were declared sendable.
 
 Questions travel from a server to clients that must not run anybody's code: what arrives is data,
-read back into classes that the client's own installation declares (`sendable`), whose own checks
-then apply. Nothing is pickled. Large facts that stay the same over many rounds (a schema, a layout)
+read back into classes that the client's own installation declares (`sendable`): each field must be
+of the type it is annotated with, and then the class's own checks apply. Nothing is pickled. Large facts that stay the same over many rounds (a schema, a layout)
 are sent once and named by their digest afterwards.
 """
 
@@ -24,6 +24,7 @@ import numpy as np
 from voile.errors import DataError, VoileError
 from voile.privacy.budget import Relation
 from voile.privacy.events import Event, Plan, event_from_dict
+from voile.privacy.wire_types import fit_fields
 from voile.schema import Schema
 
 C = TypeVar("C", bound=type)
@@ -317,7 +318,7 @@ class _Reading:
             return None
         if set(given) != {one.name for one in fields(cls) if one.init}:
             raise DataError(f"The {name!r} of the message has other fields than this one.")
-        return cls(**given)
+        return cls(**fit_fields(cls, given))
 
     def _array(self, kind: str, shape: list[int], start: int, size: int) -> Any:
         dtype = np.dtype(kind)
