@@ -2,8 +2,9 @@
 
 Questions travel from a server to clients that must not run anybody's code: what arrives is data,
 read back into classes that the client's own installation declares (`sendable`): each field must be
-of the type it is annotated with, and then the class's own checks apply. Nothing is pickled. Large facts that stay the same over many rounds (a schema, a layout)
-are sent once and named by their digest afterwards.
+of the type it is annotated with, and then the class's own checks apply. Nothing is pickled. Large
+facts that stay the same over many rounds (a schema, a layout) are sent once and named by their
+digest afterwards.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ on that row alone. Proofs: docs/proofs/network.md.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from voile.errors import SettingError
 from voile.federated.networks.architectures import Description, ImageShape, parameter_count
 from voile.federated.networks.clipping import cross_entropy_pull
-from voile.federated.networks.images import CLASSES, IMAGES, Standard
+from voile.federated.networks.images import CLASSES, IMAGES, KeptImages, Standard
 from voile.federated.networks.kernels import (
     add_group_squares,
     add_group_units,
@@ -27,8 +28,9 @@ from voile.federated.networks.kernels import (
     fits,
 )
 from voile.federated.networks.workshop import Workshop, one_thread, workshop_of
-from voile.privacy.queries import Block, Query
+from voile.privacy.queries import Block, Preparation, Query, last_kept
 from voile.privacy.wire import sendable
+from voile.schema import Schema
 
 Floats = NDArray[np.float64]
 Wholes = NDArray[np.int64]
@@ -57,6 +59,13 @@ class Brightness(Query):
 
     columns = ()
     signed = False
+
+    def fits(self, prepared: Sequence[Preparation], schema: Schema) -> bool:
+        """Whether rows keep images of as many bits, with so many numbers per pixel."""
+        kept = last_kept(prepared, KeptImages)
+        if kept is None or kept.bits != self.bits or not 1 <= self.channels <= len(kept.schema):
+            return False
+        return len(kept.schema) % self.channels == 0
 
     @property
     def size(self) -> int:
@@ -195,6 +204,16 @@ class NetworkSteps(Query):
         inside = mask.dtype.kind in "iu" and mask.ndim == 1 and len(mask) > 0
         if not (inside and mask[0] >= 0 and mask[-1] < count and (np.diff(mask) > 0).all()):
             raise SettingError("A mask must be increasing numbers of parameters, one at least.")
+
+    def fits(self, prepared: Sequence[Preparation], schema: Schema) -> bool:
+        """Whether rows keep images of just this shape and as many bits, and so many classes."""
+        kept = last_kept(prepared, KeptImages)
+        return (
+            kept is not None
+            and len(kept.schema) == math.prod(self.image_shape)
+            and kept.bits == self.standard.bits
+            and kept.class_count == self.classes
+        )
 
     @property
     def description(self) -> Description:

@@ -11,6 +11,7 @@ from collections.abc import Collection, Sequence
 
 from voile.errors import FederationError, SchemaError
 from voile.privacy.queries import Preparation, Query
+from voile.privacy.query_kernels import check_bound
 from voile.privacy.sources.source import TARGET, check_columns
 from voile.schema import Category, Schema
 from voile.schema.columns import Column
@@ -77,6 +78,7 @@ def check_query(query: object, preparations: Sequence[Preparation], schema: Sche
         raise FederationError("The rows keep something else than this query needs.")
     if not 1 <= query.size <= MOST_NUMBERS:
         raise FederationError(f"A sum has from 1 to {MOST_NUMBERS} numbers. Got {query.size}.")
+    check_bound(query.bound)
     return query
 
 
