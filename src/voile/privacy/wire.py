@@ -75,6 +75,21 @@ class Packed:
     parts: Mapping[str, bytes]
 
 
+class _Arrays:
+    """The arrays of a message end to end, while it is written."""
+
+    def __init__(self) -> None:
+        self.parts: list[bytes] = []
+        self._length = 0
+
+    def add(self, data: bytes) -> int:
+        """Put an array behind the others; where it begins."""
+        start = self._length
+        self.parts.append(data)
+        self._length += len(data)
+        return start
+
+
 class Packer:
     """Packs messages; remembers what it made of lasting facts, which are not packed twice."""
 
@@ -99,14 +114,14 @@ class Packer:
 
     @staticmethod
     def _write(
-        make: Callable[[object, list[bytes], dict[str, None]], Any],
+        make: Callable[[object, _Arrays, dict[str, None]], Any],
         value: object,
         named: dict[str, None],
     ) -> bytes:
-        arrays: list[bytes] = []
+        arrays = _Arrays()
         tree = make(value, arrays, named)
         head = json.dumps(tree, separators=(",", ":")).encode()
-        return b"".join([_LENGTH.pack(len(head)), head, *arrays])
+        return b"".join([_LENGTH.pack(len(head)), head, *arrays.parts])
 
     def _part(self, value: object, named: dict[str, None]) -> str:
         known = self._made.get(id(value))
@@ -119,7 +134,7 @@ class Packer:
         named[known[1]] = None
         return known[1]
 
-    def _tree(self, value: object, arrays: list[bytes], named: dict[str, None]) -> Any:
+    def _tree(self, value: object, arrays: _Arrays, named: dict[str, None]) -> Any:
         if type(value) in _LASTING:
             return {"$p": self._part(value, named)}
         if isinstance(value, (np.bool_, np.integer, np.floating)):
@@ -145,7 +160,7 @@ class Packer:
                 return {"$b": _array(np.frombuffer(value, dtype=np.uint8), arrays)[1:]}
         return self._plain_object(value, arrays, named)
 
-    def _plain_object(self, value: object, arrays: list[bytes], named: dict[str, None]) -> Any:
+    def _plain_object(self, value: object, arrays: _Arrays, named: dict[str, None]) -> Any:
         if isinstance(value, Schema):
             return {"$s": value.to_dict()}
         if isinstance(value, Mapping):
@@ -334,11 +349,9 @@ class _Reading:
         return np.frombuffer(self._data[start : start + size], dtype=dtype).reshape(shape).copy()
 
 
-def _array(value: np.ndarray[Any, Any], arrays: list[bytes]) -> list[Any]:
+def _array(value: np.ndarray[Any, Any], arrays: _Arrays) -> list[Any]:
     if value.dtype.kind not in _KINDS:
         raise DataError(f"An array of {value.dtype} cannot be sent: numbers only.")
     little = np.ascontiguousarray(value, dtype=value.dtype.newbyteorder("<"))
     data = little.tobytes()
-    start = sum(len(one) for one in arrays)
-    arrays.append(data)
-    return [little.dtype.str, list(value.shape), start, len(data)]
+    return [little.dtype.str, list(value.shape), arrays.add(data), len(data)]
