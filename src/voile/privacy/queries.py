@@ -39,12 +39,10 @@ __all__ = [
     "last_kept",
 ]
 # Models write queries of their own; what they need of the rows' side comes from here.
-
 _DENSE = 4_000_000
 """Most numbers that a dense block of shares may hold (32 MB)."""
 
-_MOST_CELLS = 2**24
-_MOST_PARTS, _MOST_NESTED = 10_000, 4
+_MOST_CELLS, _MOST_PARTS, _MOST_NESTED = 2**24, 10_000, 4
 
 
 class Preparation(ABC):
@@ -66,17 +64,14 @@ class Preparation(ABC):
 
     @abstractmethod
     def fits(self, prepared: Sequence[Preparation], schema: Schema) -> bool:
-        """Whether it can be made of rows under ``schema`` that keep what ``prepared`` made.
-
-        As for `Query.fits`: a server may send all three.
-        """
+        """Whether it can be made of rows that keep what ``prepared`` made: as for `Query.fits`."""
 
 
 P = TypeVar("P", bound=Preparation)
 
 
 def last_kept(prepared: Sequence[Preparation], kind: type[P]) -> P | None:
-    """The last preparation of a kind: what rows keep of that kind is what it made."""
+    """The last preparation of a kind: what rows keep is what it made."""
     return next((one for one in reversed(prepared) if isinstance(one, kind)), None)
 
 
@@ -230,11 +225,11 @@ class RowCount(CellQuery):
     size: int = 1
 
     def __post_init__(self) -> None:
-        if not 1 <= self.size <= _MOST_CELLS:
-            raise SettingError(f"The number of cells must be in [1, 2**24]. Got {self.size!r}.")
+        if not 1 <= self.size <= 2**20:  # few bytes must not ask for much work
+            raise SettingError(f"The number of cells must be in [1, 2**20]. Got {self.size!r}.")
 
     def fits(self, prepared: Sequence[Preparation], schema: Schema) -> bool:
-        """Whether its columns, which it does not look at, are there."""
+        """Whether its columns are there."""
         return all(_column(schema, name) is not None for name in self.columns)
 
     def cells(self, block: Block) -> Sequence[NDArray[np.int64]]:
@@ -310,7 +305,6 @@ class NumberCounts(ColumnCells):
     cuts: tuple[float, ...]
 
     def __post_init__(self) -> None:
-        # Written so that what is not a number is refused, too; the outer ones may be infinite.
         pairs = zip(self.cuts, self.cuts[1:], strict=False)
         if not all(a < b for a, b in pairs) or any(map(math.isnan, self.cuts)):
             raise SettingError(f"The cuts of column {self.column!r} must increase.")
@@ -340,8 +334,7 @@ class Together(Query):
     def __post_init__(self) -> None:
         if not 1 <= len(self.parts) <= _MOST_PARTS or _nested(self) > _MOST_NESTED:
             raise SettingError(
-                f"From 1 to {_MOST_PARTS} queries can be asked together, and such queries together "
-                f"with others, nested {_MOST_NESTED} times at most: ask several times instead."
+                f"Together: 1 to {_MOST_PARTS} queries, nested {_MOST_NESTED} times."
             )
 
     @property
@@ -400,7 +393,6 @@ class Together(Query):
 
 
 def _nested(query: Query) -> int:
-    """How deep queries are put together: 0 for one by itself."""
     return 1 + max(map(_nested, query.parts)) if isinstance(query, Together) else 0
 
 
