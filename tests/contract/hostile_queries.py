@@ -359,6 +359,12 @@ def projected_steps(chance, schema):
     drawn = chance.wholes(-most + 1, most, shape)
     if chance.of(0.4):
         drawn = np.where(drawn < 0, -most + 1, most - 1)
+    if most > 2**15 and size > 1 and chance.of(0.7):
+        # Rows at two corners cancel: no length, a large coefficient, and products that round.
+        drawn[...] = 0
+        drawn[..., 0], drawn[..., 1] = most - 1 + 12346, -most + 1 - 12346
+        inputs = substitute(inputs, inputs.centre, np.zeros(size))
+        inputs = substitute(inputs, inputs.radius, np.ones(size))
     weights = weights_of(chance, (max(classes_of(schema), 1), maps, seen + 1)) * 1e-9
     points = forged(KeptPoints, layout=inputs, copies=(STILL,))
     query = {"layout": inputs, "weights": weights, "projections": drawn}
