@@ -380,6 +380,14 @@ class Prepared:
     def columns(self):
         return self.inputs.columns
 
+    @property
+    def size(self):
+        return self.inputs.size
+
+    @property
+    def class_count(self):
+        return self.inputs.class_count
+
     def prepare(self, block):
         self.inputs.prepare(block, self.copies)
         if self.kind != "moved":

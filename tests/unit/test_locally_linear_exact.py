@@ -612,6 +612,7 @@ def test_scores_are_exact_in_single_precision(size, spread):
 @pytest.mark.parametrize("size", [7, 784, 20_000])
 def test_scores_are_exact_when_rounding_lengthens_every_weight(size):
     """The longest weights that still fit a unit, with all coordinates half way between two."""
+    inputs = inputs_of(size)
     for bias in (0.0, 0.3, 1.0):
         constant = math.floor(bias * ONE + 0.5)
         longest = 2.0**24 / math.hypot(ONE, constant) * (1 - 1e-12)
@@ -621,7 +622,7 @@ def test_scores_are_exact_when_rounding_lengthens_every_weight(size):
         line *= min(1.0, longest / np.linalg.norm(line))
         for power in (-3, 0, 9):
             weights = np.tile(line * 2.0**power, (CLASS_COUNT, 1, 1))
-            query = MapSteps(inputs_of(3), weights, 0.5, bias, 1.0)
+            query = MapSteps(inputs, weights, 0.5, bias, 1.0)
             whole, _ = query._whole_weights
             squared = max(sum(int(v) ** 2 for v in one) for one in whole.tolist())
             assert squared * (ONE**2 + constant**2) < 2**48

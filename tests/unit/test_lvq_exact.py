@@ -263,14 +263,19 @@ def test_points_that_are_too_long_add_nothing():
 def test_prototypes_outside_the_cube_are_refused(bad):
     place = np.array([[0.0, bad], [0.0, 0.0]])
     labels, layout = np.array([0, 1]), space_of(2)
-    for query in (
-        ClusterSums(layout, place, labels),
-        Pulls(layout, place, labels, "glvq", 1.0, 1.0),
-        MetricPulls(layout, place, labels, 1.0, 1.0, np.eye(2)),
-        Costs(layout, place, labels, 1.0),
+    for make in (
+        lambda: ClusterSums(layout, place, labels),
+        lambda: Pulls(layout, place, labels, "glvq", 1.0, 1.0),
+        lambda: MetricPulls(layout, place, labels, 1.0, 1.0, np.eye(2)),
+        lambda: Costs(layout, place, labels, 1.0),
     ):
-        with pytest.raises(SettingError, match="within"):
-            query.total(block_of([[0, 0]], [0]), GRID)
+        with pytest.raises(SettingError, match=r"within|finite"):
+            make()
+    # Once more where they are used: whoever passed over the checks gets no further.
+    query = ClusterSums(layout, np.zeros((2, 2)), labels)
+    object.__setattr__(query, "prototypes", place)
+    with pytest.raises(SettingError, match="within"):
+        query.total(block_of([[0, 0]], [0]), GRID)
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf, 0.0, -1.0, 1e7])

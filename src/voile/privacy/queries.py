@@ -11,7 +11,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,8 @@ from voile.privacy.query_kernels import clipped_total, place, weighted_counts
 from voile.privacy.sources.block import Block
 from voile.privacy.sources.source import TARGET
 from voile.privacy.wire import sendable
-from voile.schema import Schema
+from voile.schema import Category, Number, Schema
+from voile.schema.columns import Column
 
 __all__ = [
     "TARGET",
@@ -35,11 +36,13 @@ __all__ = [
     "Query",
     "RowCount",
     "Together",
+    "last_kept",
 ]
 # Models write queries of their own; what they need of the rows' side comes from here.
-
 _DENSE = 4_000_000
 """Most numbers that a dense block of shares may hold (32 MB)."""
+
+_MOST_CELLS, _MOST_PARTS, _MOST_NESTED = 2**24, 10_000, 4
 
 
 class Preparation(ABC):
@@ -61,10 +64,15 @@ class Preparation(ABC):
 
     @abstractmethod
     def fits(self, prepared: Sequence[Preparation], schema: Schema) -> bool:
-        """Whether it can be made of rows under ``schema`` that keep what ``prepared`` made.
+        """Whether it can be made of rows that keep what ``prepared`` made: as for `Query.fits`."""
 
-        As for `Query.fits`: a server may send all three.
-        """
+
+P = TypeVar("P", bound=Preparation)
+
+
+def last_kept(prepared: Sequence[Preparation], kind: type[P]) -> P | None:
+    """The last preparation of a kind: what rows keep is what it made."""
+    return next((one for one in reversed(prepared) if isinstance(one, kind)), None)
 
 
 class Query(ABC):
@@ -217,8 +225,12 @@ class RowCount(CellQuery):
     size: int = 1
 
     def __post_init__(self) -> None:
-        if not 1 <= self.size <= 2**24:
-            raise SettingError(f"The number of cells must be in [1, 2**24]. Got {self.size!r}.")
+        if not 1 <= self.size <= 2**20:  # few bytes must not ask for much work
+            raise SettingError(f"The number of cells must be in [1, 2**20]. Got {self.size!r}.")
+
+    def fits(self, prepared: Sequence[Preparation], schema: Schema) -> bool:
+        """Whether its columns are there."""
+        return all(_column(schema, name) is not None for name in self.columns)
 
     def cells(self, block: Block) -> Sequence[NDArray[np.int64]]:
         """All rows fall into the one cell."""
@@ -236,6 +248,10 @@ class ColumnCells(CellQuery):
         """The column read."""
         return (self.column,)
 
+    def fits(self, prepared: Sequence[Preparation], schema: Schema) -> bool:
+        """Whether the column is a number."""
+        return isinstance(_column(schema, self.column), Number)
+
 
 @sendable
 @dataclass(frozen=True)
@@ -252,8 +268,13 @@ class CategoryCounts(ColumnCells):
     listed: int
 
     def __post_init__(self) -> None:
-        if not 0 <= self.listed <= 2**24:
+        if not 0 <= self.listed <= _MOST_CELLS:
             raise SettingError(f"The number of levels must be in [0, 2**24]. Got {self.listed!r}.")
+
+    def fits(self, prepared: Sequence[Preparation], schema: Schema) -> bool:
+        """Whether the column is a category of just so many listed levels."""
+        column = _column(schema, self.column)
+        return isinstance(column, Category) and len(column.levels or ()) == self.listed
 
     @property
     def size(self) -> int:
@@ -284,7 +305,8 @@ class NumberCounts(ColumnCells):
     cuts: tuple[float, ...]
 
     def __post_init__(self) -> None:
-        if any(a >= b for a, b in zip(self.cuts, self.cuts[1:], strict=False)):
+        pairs = zip(self.cuts, self.cuts[1:], strict=False)
+        if not all(a < b for a, b in pairs) or any(map(math.isnan, self.cuts)):
             raise SettingError(f"The cuts of column {self.column!r} must increase.")
 
     @property
@@ -308,6 +330,12 @@ class Together(Query):
     """Several queries asked in one look: their vectors end to end."""
 
     parts: tuple[Query, ...]
+
+    def __post_init__(self) -> None:
+        if not 1 <= len(self.parts) <= _MOST_PARTS or _nested(self) > _MOST_NESTED:
+            raise SettingError(
+                f"Together: 1 to {_MOST_PARTS} queries, nested {_MOST_NESTED} times."
+            )
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -362,3 +390,11 @@ class Together(Query):
         """Cut a released vector back into the parts' vectors."""
         ends = np.cumsum([part.size for part in self.parts])
         return np.split(values, ends[:-1])
+
+
+def _nested(query: Query) -> int:
+    return 1 + max(map(_nested, query.parts)) if isinstance(query, Together) else 0
+
+
+def _column(schema: Schema, name: str) -> Column | None:
+    return schema.target if name == TARGET else schema.get(name)

@@ -1,9 +1,10 @@
 """Queries as bytes: plain values, arrays, and the dataclasses that were declared sendable.
 
 Questions travel from a server to clients that must not run anybody's code: what arrives is data,
-read back into classes that the client's own installation declares (`sendable`), whose own checks
-then apply. Nothing is pickled. Large facts that stay the same over many rounds (a schema, a layout)
-are sent once and named by their digest afterwards.
+read back into classes that the client's own installation declares (`sendable`): each field must be
+of the type it is annotated with, and then the class's own checks apply. Nothing is pickled. Large
+facts that stay the same over many rounds (a schema, a layout) are sent once and named by their
+digest afterwards.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ import numpy as np
 from voile.errors import DataError, VoileError
 from voile.privacy.budget import Relation
 from voile.privacy.events import Event, Plan, event_from_dict
+from voile.privacy.wire_types import fit_fields
 from voile.schema import Schema
 
 C = TypeVar("C", bound=type)
@@ -73,6 +75,21 @@ class Packed:
     parts: Mapping[str, bytes]
 
 
+class _Arrays:
+    """The arrays of a message end to end, while it is written."""
+
+    def __init__(self) -> None:
+        self.parts: list[bytes] = []
+        self._length = 0
+
+    def add(self, data: bytes) -> int:
+        """Put an array behind the others; where it begins."""
+        start = self._length
+        self.parts.append(data)
+        self._length += len(data)
+        return start
+
+
 class Packer:
     """Packs messages; remembers what it made of lasting facts, which are not packed twice."""
 
@@ -97,14 +114,14 @@ class Packer:
 
     @staticmethod
     def _write(
-        make: Callable[[object, list[bytes], dict[str, None]], Any],
+        make: Callable[[object, _Arrays, dict[str, None]], Any],
         value: object,
         named: dict[str, None],
     ) -> bytes:
-        arrays: list[bytes] = []
+        arrays = _Arrays()
         tree = make(value, arrays, named)
         head = json.dumps(tree, separators=(",", ":")).encode()
-        return b"".join([_LENGTH.pack(len(head)), head, *arrays])
+        return b"".join([_LENGTH.pack(len(head)), head, *arrays.parts])
 
     def _part(self, value: object, named: dict[str, None]) -> str:
         known = self._made.get(id(value))
@@ -117,7 +134,7 @@ class Packer:
         named[known[1]] = None
         return known[1]
 
-    def _tree(self, value: object, arrays: list[bytes], named: dict[str, None]) -> Any:
+    def _tree(self, value: object, arrays: _Arrays, named: dict[str, None]) -> Any:
         if type(value) in _LASTING:
             return {"$p": self._part(value, named)}
         if isinstance(value, (np.bool_, np.integer, np.floating)):
@@ -143,7 +160,7 @@ class Packer:
                 return {"$b": _array(np.frombuffer(value, dtype=np.uint8), arrays)[1:]}
         return self._plain_object(value, arrays, named)
 
-    def _plain_object(self, value: object, arrays: list[bytes], named: dict[str, None]) -> Any:
+    def _plain_object(self, value: object, arrays: _Arrays, named: dict[str, None]) -> Any:
         if isinstance(value, Schema):
             return {"$s": value.to_dict()}
         if isinstance(value, Mapping):
@@ -317,7 +334,7 @@ class _Reading:
             return None
         if set(given) != {one.name for one in fields(cls) if one.init}:
             raise DataError(f"The {name!r} of the message has other fields than this one.")
-        return cls(**given)
+        return cls(**fit_fields(cls, given))
 
     def _array(self, kind: str, shape: list[int], start: int, size: int) -> Any:
         dtype = np.dtype(kind)
@@ -332,11 +349,9 @@ class _Reading:
         return np.frombuffer(self._data[start : start + size], dtype=dtype).reshape(shape).copy()
 
 
-def _array(value: np.ndarray[Any, Any], arrays: list[bytes]) -> list[Any]:
+def _array(value: np.ndarray[Any, Any], arrays: _Arrays) -> list[Any]:
     if value.dtype.kind not in _KINDS:
         raise DataError(f"An array of {value.dtype} cannot be sent: numbers only.")
     little = np.ascontiguousarray(value, dtype=value.dtype.newbyteorder("<"))
     data = little.tobytes()
-    start = sum(len(one) for one in arrays)
-    arrays.append(data)
-    return [little.dtype.str, list(value.shape), start, len(data)]
+    return [little.dtype.str, list(value.shape), arrays.add(data), len(data)]

@@ -127,8 +127,10 @@ class KeptImages(Preparation):
         return len(target.levels or ())
 
     def fits(self, prepared: Sequence[Preparation], schema: Schema) -> bool:
-        """Whether the rows are encoded by just its schema."""
-        return self.schema == schema
+        """Whether the rows are encoded by just its schema, of pixels and listed classes."""
+        pixels = all(isinstance(column, Number) for column in schema.values())
+        classes = isinstance(schema.target, Category)
+        return self.schema == schema and len(schema) > 0 and pixels and classes and schema.known
 
     def read(self, columns: Mapping[str, Any], rows: int) -> tuple[Pixels, NDArray[np.bool_]]:
         """Pixels of encoded rows, shape (rows, pixels), and which rows have all of them."""

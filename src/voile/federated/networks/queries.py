@@ -7,6 +7,7 @@ on that row alone. Proofs: docs/proofs/network.md.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -21,6 +22,7 @@ from voile.federated.networks.images import (
     CLASSES,
     IMAGES,
     MOST_CHANNELS,
+    KeptImages,
     Standard,
     check_bits,
 )
@@ -35,8 +37,9 @@ from voile.federated.networks.kernels import (
 from voile.federated.networks.threads import one_thread
 from voile.federated.networks.workshop import Workshop, workshop_of
 from voile.models.setting_checks import is_count, is_number
-from voile.privacy.queries import Block, Query
+from voile.privacy.queries import Block, Preparation, Query, last_kept
 from voile.privacy.wire import sendable
+from voile.schema import Schema
 
 Floats = NDArray[np.float64]
 Wholes = NDArray[np.int64]
@@ -73,6 +76,13 @@ class Brightness(Query):
                 f"The brightness of images has from 1 to {MOST_CHANNELS} channels. Got "
                 f"{self.channels!r} instead."
             )
+
+    def fits(self, prepared: Sequence[Preparation], schema: Schema) -> bool:
+        """Whether rows keep images of as many bits, with so many numbers per pixel."""
+        kept = last_kept(prepared, KeptImages)
+        if kept is None or kept.bits != self.bits or not 1 <= self.channels <= len(kept.schema):
+            return False
+        return len(kept.schema) % self.channels == 0
 
     @property
     def size(self) -> int:
@@ -226,6 +236,16 @@ class NetworkSteps(Query):
             raise SettingError(
                 "A mask must be increasing numbers of parameters, as int64, one at least."
             )
+
+    def fits(self, prepared: Sequence[Preparation], schema: Schema) -> bool:
+        """Whether rows keep images of just this shape and as many bits, and so many classes."""
+        kept = last_kept(prepared, KeptImages)
+        return (
+            kept is not None
+            and len(kept.schema) == math.prod(self.image_shape)
+            and kept.bits == self.standard.bits
+            and kept.class_count == self.classes
+        )
 
     @property
     def description(self) -> Description:

@@ -26,6 +26,7 @@ from voile.models.ebm.queries import (
     keeps,
 )
 from voile.models.ebm.train import Trained
+from voile.models.public_numbers import check_wholes
 from voile.privacy.grant import Grant
 from voile.privacy.mechanisms import gaussian_sum
 from voile.privacy.queries import Block, Preparation, Query
@@ -69,11 +70,13 @@ class LeafSums(Query):
     def __post_init__(self) -> None:
         check_state(self.scores, self.intercept, _CAP)
         check_shapes(self.layout, self.scores, self.intercept)
+        if self.layout.link == "softmax":  # its kernel reads one score per row
+            raise SettingError("Sums over leaves are for two classes or regression.")
         widths = np.diff(self.layout.offsets)
-        if not 0 <= self.term < len(widths) or self.leaf.shape != (widths[self.term],):
+        if not 0 <= self.term < len(widths):
             raise SettingError("Each bin of a term needs its leaf.")
-        if self.leaf.min() < 0 or self.leaf.max() >= 2**16:
-            raise SettingError("Leaves must be numbered 0, 1, ...")
+        width = int(widths[self.term])
+        check_wholes(self.leaf, (width,), "leaves of a term", 0, 2**16 - 1)
 
     def fits(self, prepared: Sequence[Preparation], schema: Schema) -> bool:
         """Whether rows keep the bins of this layout."""

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.errors import SettingError
 from voile.models.ebm.kernels import pair_totals
 from voile.models.ebm.queries import BINS, Layout, keeps
+from voile.models.public_numbers import check_wholes
 from voile.privacy.mechanisms import Release
 from voile.privacy.queries import Block, CellQuery, Preparation
 from voile.privacy.wire import sendable
@@ -52,11 +52,9 @@ class PairCounts(CellQuery):
     columns = ()
 
     def __post_init__(self) -> None:
-        if self.groups.shape != (int(self.layout.offsets[-1]),):
-            raise SettingError("Each bin needs its group.")
         # A group of another table would count one row twice there.
-        if len(self.groups) and not 0 <= self.groups.min() <= self.groups.max() < GROUPS:
-            raise SettingError(f"Groups of bins must be numbered 0 to {GROUPS - 1}.")
+        cells = int(self.layout.offsets[-1])
+        check_wholes(self.groups, (cells,), "groups of bins", 0, GROUPS - 1)
 
     def fits(self, prepared: Sequence[Preparation], schema: Schema) -> bool:
         """Whether rows keep the bins of this layout."""

@@ -15,7 +15,14 @@ from numpy.typing import NDArray
 from voile.errors import SettingError
 from voile.models.ebm.kernels import residual_sizes, residual_totals
 from voile.models.ebm.model import Link
-from voile.privacy.queries import TARGET, Block, CellQuery, Preparation, Query
+from voile.models.public_numbers import (
+    check_classes,
+    check_number,
+    check_numbers,
+    check_wholes,
+    class_count,
+)
+from voile.privacy.queries import TARGET, Block, CellQuery, Preparation, Query, last_kept
 from voile.privacy.query_kernels import place
 from voile.privacy.wire import lasting, sendable
 from voile.schema import Category, Number, Schema
@@ -24,6 +31,9 @@ MIXING_BITS = 12
 """Mixing matrices are whole numbers of 2^-12, so that a mixed sum of integers is exact."""
 
 BINS, SCALED_TARGET = "ebm bins", "ebm target"
+
+LARGEST_SCORE = 1e100
+"""Sums of scores must be numbers, too, and so must their products with a cap."""
 
 SIZE_CUTS: NDArray[np.float64] = 2.0 ** (np.arange(-18, 2) / 2.0)
 """Cut points of the histogram of absolute residuals: two per doubling, from 2^-9 to sqrt(2)."""
@@ -51,20 +61,39 @@ class Layout(Preparation):
     offsets: NDArray[np.int64]
 
     def __post_init__(self) -> None:
-        widths, terms = np.diff(self.offsets), len(self.schema)
-        if self.link not in ("logit", "softmax", "identity"):
-            raise SettingError(f"No model has the link {self.link!r}.")
+        self._check_target()
+        terms = len(self.schema)
         # Kernels trust these numbers: bins that overlap or lie outside would be added up there.
+        check_wholes(self.offsets, (terms + 1,), "offsets of a layout", 0, terms * 2**16)
+        widths = np.diff(self.offsets)
         if not (
-            self.offsets.dtype == np.int64
-            and self.offsets.shape == (terms + 1,)
+            terms
             and self.offsets[0] == 0
             and (widths > 0).all()
             and (widths <= 2**16).all()
             and len(self.cuts) == terms
-            and all(len(cuts) < width for cuts, width in zip(self.cuts, widths, strict=True))
         ):
             raise SettingError("The bins of a layout must lie side by side, with room for all.")
+        for (name, column), cuts, width in zip(self.schema.items(), self.cuts, widths, strict=True):
+            check_numbers(cuts, (None,), f"cuts of column {name!r}")
+            if len(cuts) >= width or (len(cuts) and isinstance(column, Category)):
+                raise SettingError(f"The bins of column {name!r} have no room for all of its cuts.")
+            if not (cuts[1:] > cuts[:-1]).all():
+                raise SettingError(f"The cuts of column {name!r} must increase.")
+
+    def _check_target(self) -> None:
+        """Kernels read as many scores as the link has, and take the target for what it needs."""
+        target = self.schema.target
+        if self.link == "identity":
+            if not (isinstance(target, Number) and target.known and self.schema.known):
+                raise SettingError("A regression needs a number with bounds as its target.")
+            return
+        check_classes(self.schema)
+        classes = class_count(self.schema)
+        if self.link not in ("logit", "softmax"):
+            raise SettingError(f"No model has the link {self.link!r}.")
+        if classes < 2 or (self.link == "logit" and classes != 2):
+            raise SettingError(f"The link {self.link!r} is not for {classes} classes.")
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -74,9 +103,7 @@ class Layout(Preparation):
     @property
     def outputs(self) -> int:
         """Scores per row."""
-        target = self.schema.target
-        assert target is not None
-        return len(target.levels or ()) if self.link == "softmax" else 1  # type: ignore[union-attr]
+        return class_count(self.schema) if self.link == "softmax" else 1
 
     def part(self, k: int) -> slice:
         """Cells of a term."""
@@ -151,9 +178,9 @@ class ResidualSums(Query):
         check_mixing(self.mixing)
         widths = np.diff(self.layout.offsets).tolist()
         # None at all: for the bound alone.
-        if [m.shape for m in self.mixing] != [
-            (n,) * m.ndim for m, n in zip(self.mixing, widths, strict=False)
-        ] or len(self.mixing) not in (0, len(widths)):
+        if len(self.mixing) not in (0, len(widths)) or any(
+            m.shape not in ((n,), (n, n)) for m, n in zip(self.mixing, widths, strict=False)
+        ):
             raise SettingError("Each term needs a mixing matrix of its bins.")
 
     def fits(self, prepared: Sequence[Preparation], schema: Schema) -> bool:
@@ -217,6 +244,8 @@ class ResidualSizes(CellQuery):
     size = len(SIZE_CUTS) + 2
 
     def __post_init__(self) -> None:
+        if self.layout.link != "identity":
+            raise SettingError("Sizes of residuals are for regression alone.")
         check_state(self.scores, self.intercept, 1.0)
         check_shapes(self.layout, self.scores, self.intercept)
 
@@ -240,7 +269,7 @@ class ResidualSizes(CellQuery):
 
 def keeps(prepared: Sequence[Preparation], layout: Layout) -> bool:
     """Whether these preparations leave rows with the bins of just this layout."""
-    return next((one for one in reversed(prepared) if isinstance(one, Layout)), None) is layout
+    return last_kept(prepared, Layout) is layout
 
 
 def check_shapes(
@@ -277,6 +306,8 @@ def check_mixing(mixing: Sequence[NDArray[np.int64]]) -> None:
     for matrix in mixing:
         # An entry beyond the unit could wrap when it is squared.
         unit = 2**MIXING_BITS
+        if matrix.dtype != np.int64:
+            raise SettingError("A mixing matrix must be of whole numbers (int64).")
         if matrix.min(initial=0) < -unit or matrix.max(initial=0) > unit:
             raise SettingError("An entry of a mixing matrix is larger than 1.")
         columns = matrix**2 if matrix.ndim == 1 else (matrix**2).sum(axis=0)
@@ -287,7 +318,6 @@ def check_mixing(mixing: Sequence[NDArray[np.int64]]) -> None:
 
 def check_state(scores: NDArray[np.float64], intercept: NDArray[np.float64], cap: float) -> None:
     """Refuse what is no number: a kernel would turn it into an integer of any size."""
-    # Sums of scores must be numbers, too.
-    largest = [np.abs(one).max(initial=0.0) for one in (scores, intercept)]
-    if not (all(one < 1e100 for one in largest) and 0.0 < cap < math.inf):
-        raise SettingError("The scores, intercept and cap of a round must be finite numbers.")
+    check_numbers(scores, (None, None), "scores of a round", LARGEST_SCORE)
+    check_numbers(intercept, (None,), "intercept of a round", LARGEST_SCORE)
+    check_number(cap, "cap of a round", 1e-140, 1e140)

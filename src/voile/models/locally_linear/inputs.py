@@ -7,6 +7,7 @@ maps is a picture B'w, and what each pixel adds to a score is known exactly.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -19,8 +20,9 @@ from voile.errors import SettingError
 from voile.models.features import Features
 from voile.models.locally_linear.kernels import shorten
 from voile.models.locally_linear.pictures import STILL, Move, Shape, SmoothBasis, moved
-from voile.models.whole_numbers import exact_product
-from voile.privacy.queries import TARGET, Block, Preparation
+from voile.models.public_numbers import check_classes, check_numbers, class_count, feature_count
+from voile.models.whole_numbers import MOST_COLUMNS, exact_product
+from voile.privacy.queries import TARGET, Block, Preparation, last_kept
 from voile.privacy.wire import lasting
 from voile.schema import Category, Schema
 
@@ -34,6 +36,10 @@ whole numbers below 2^24, which single precision holds exactly."""
 ONE: int = 2**BITS
 
 POINTS, CLASSES = "maps points", "maps classes"
+
+MOST_COPIES = 64
+"""Most moved copies of a row. With steps of 120,000 scores, 2^25 of a coefficient and 2^11 of a
+coordinate, sums over copies stay below 2^53."""
 
 _CHUNK_NUMBERS = 2_000_000
 
@@ -83,6 +89,30 @@ class Inputs:
     radius: Floats
     filling: Floats
 
+    def __post_init__(self) -> None:
+        check_classes(self.schema)
+        features = feature_count(self.schema)
+        size = features if self.basis is None else self.basis.size
+        if not 1 <= max(features, size) <= MOST_COLUMNS:
+            raise SettingError(f"Maps are for 1 to {MOST_COLUMNS} features. Got {features}.")
+        self._check_picture(features)
+        check_numbers(self.centre, (size,), "centre of points")
+        check_numbers(self.radius, (size,), "widths of points")
+        check_numbers(self.filling, (features,), "filling of gaps")
+        if not (self.radius > 0.0).all():
+            raise SettingError("The widths of points must be positive.")
+
+    def _check_picture(self, features: int) -> None:
+        if self.basis is not None and self.basis.shape != self.picture:
+            raise SettingError("A smooth basis must be one for the pictures' own shape.")
+        if self.picture is None:
+            return
+        if any(isinstance(column, Category) for column in self.schema.values()):
+            raise SettingError("Pixels must be numbers: the table has a category among them.")
+        sizes = [type(one) is int and one >= 1 for one in self.picture]
+        if sizes != [True] * 3 or math.prod(self.picture) != features:
+            raise SettingError("A picture needs one column per pixel: height x width x channels.")
+
     @classmethod
     def uncentred(
         cls,
@@ -94,8 +124,8 @@ class Inputs:
         normalise: bool,
     ) -> Self:
         """Inputs before anything was released: no centre, widths of 1, gaps in the middle."""
-        features = len(Features(schema))
-        size = features if basis is None else len(basis.matrix())
+        features = feature_count(schema)
+        size = features if basis is None else basis.size
         widths, middle = np.ones(size), np.zeros(features)
         return cls(schema, picture, basis, root, normalise, np.zeros(size), widths, middle)
 
@@ -139,9 +169,7 @@ class Inputs:
     @property
     def class_count(self) -> int:
         """Classes of the target."""
-        target = self.schema.target
-        assert isinstance(target, Category)
-        return len(target.levels or ())
+        return class_count(self.schema)
 
     def read(self, columns: Mapping[str, Any], rows: int) -> Floats:
         """Features of encoded rows, shape (rows, features); missing ones are filled in."""
@@ -232,6 +260,12 @@ class KeptPoints(Preparation):
     layout: Inputs
     copies: tuple[Move, ...]
 
+    def __post_init__(self) -> None:
+        if not 1 <= len(self.copies) <= MOST_COPIES:
+            raise SettingError(f"A row has from 1 to {MOST_COPIES} copies. Got {len(self.copies)}.")
+        if self.layout.picture is None and any(move != STILL for move in self.copies):
+            raise SettingError("Only pictures can be moved: give their image_shape.")
+
     @property
     def columns(self) -> tuple[str, ...]:
         """Columns that `prepare` reads."""
@@ -244,3 +278,9 @@ class KeptPoints(Preparation):
     def prepare(self, block: Block) -> None:
         """Keep them inside the vault."""
         self.layout.prepare(block, self.copies)
+
+
+def kept_copies(prepared: Sequence[Preparation], layout: Inputs) -> int:
+    """How many copies of points of just this layout rows keep; 0 if they keep others, or none."""
+    last = last_kept(prepared, KeptPoints)
+    return 0 if last is None or last.layout is not layout else len(last.copies)

@@ -22,8 +22,11 @@ Floats = NDArray[np.float64]
 Shape = tuple[int, int, int]
 """Height, width and channels; pixels are listed row by row, channels last."""
 
-_MOST_NUMBERS = 2**29
-"""Of a basis: 4 GiB. What a file or a message declares is checked before it is made."""
+_MOST_NUMBERS = 2**27
+"""Of a basis: 1 GiB. What a file or a message declares is checked before it is made."""
+
+MOST_MOVED = 1e4
+"""Pixels, degrees and shears further than that are no small moves."""
 
 
 @sendable
@@ -52,6 +55,10 @@ class SmoothBasis:
         whole = (*self.shape, self.cut)
         if len(self.shape) != 3 or not all(type(one) is int and one >= 1 for one in whole):
             raise SettingError("A smooth basis needs a height, a width, channels and a cut, >= 1.")
+        if not 1e-9 <= self.width <= 1e9:
+            raise SettingError(
+                f"The width of a smooth basis must be from 1e-9 to 1e9. Got {self.width!r}."
+            )
         height, width, channels = self.shape
         numbers = min(self.cut, height) * min(self.cut, width) * height * width * channels**2
         if numbers > _MOST_NUMBERS:
@@ -59,6 +66,20 @@ class SmoothBasis:
                 f"A smooth basis of {height} x {width} pixels up to frequency {self.cut} would "
                 f"have {numbers} numbers: give smaller pictures or a smaller cut."
             )
+
+    @property
+    def pixels(self) -> int:
+        """Numbers of a picture."""
+        return math.prod(self.shape)
+
+    @property
+    def size(self) -> int:
+        """Coordinates of a picture, without making the matrix."""
+        height, width, channels = self.shape
+        lines = np.arange(min(self.cut, height)) ** 2
+        across = np.arange(min(self.cut, width)) ** 2
+        kept = np.searchsorted(across, self.cut**2 - lines, side="right")
+        return int(kept.sum()) * channels
 
     def matrix(self) -> Floats:
         """Coordinates of a picture as ``matrix @ pixels``, shape (size, pixels)."""
@@ -111,6 +132,13 @@ class Move:
     right: float = 0.0
     turn: float = 0.0
     shear: float = 0.0
+
+    def __post_init__(self) -> None:
+        # Written so that what is not a number is refused, too.
+        if not all(
+            abs(one) <= MOST_MOVED for one in (self.down, self.right, self.turn, self.shear)
+        ):
+            raise SettingError(f"A picture is moved by at most {MOST_MOVED:g} pixels or degrees.")
 
 
 STILL = Move()

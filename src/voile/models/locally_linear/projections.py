@@ -14,11 +14,13 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.models.locally_linear.inputs import BITS, ONE, POINTS, KeptPoints
+from voile.errors import SettingError
+from voile.models.locally_linear.inputs import BITS, ONE, POINTS, KeptPoints, kept_copies
 from voile.models.locally_linear.kernels import blend_projected, squared_lengths
 from voile.models.locally_linear.queries import COEFFICIENT_BITS, LARGEST, MapSteps
+from voile.models.public_numbers import check_wholes
 from voile.models.whole_numbers import exponent, in_units, whole
-from voile.privacy.queries import Block, Preparation
+from voile.privacy.queries import Block, Preparation, last_kept
 from voile.privacy.wire import lasting, sendable
 from voile.schema import Schema
 
@@ -26,6 +28,12 @@ Floats = NDArray[np.float64]
 
 PROJECTION_BITS = 9
 """Entries of projections are multiples of 2^-9; they are chance anyway."""
+
+ENTRY_BITS, SIZE_BITS = 15, 13
+"""Entries are below 2^15 and rows have at most 2^13 coordinates. A sum is projected in limbs of 24
+bits, and 24 + 15 + 13 = 52: partial sums stay below 2^53, where doubles hold whole numbers."""
+
+_LIMB_BITS = 24
 
 SQUARES = "maps squares"
 
@@ -48,10 +56,34 @@ class ProjectedSteps(MapSteps):
 
     projections: NDArray[np.int64] = None  # type: ignore[assignment]
 
+    def __post_init__(self) -> None:
+        check_projections(self.projections)
+        super().__post_init__()
+        maps, _, size = self.projections.shape
+        if size != self.layout.size or maps not in (1, self.weights.shape[1]):
+            raise SettingError("Projections must be one for all maps or one for each, of points.")
+        if self.chosen not in (None, (0,)):
+            raise SettingError("Rows behind projections have no moved copies to choose from.")
+        _ = self._whole_weights  # refuses weights that are too large once they are projected back
+
+    @property
+    def _inputs(self) -> int:
+        return int(self.projections.shape[1])
+
     def fits(self, prepared: Sequence[Preparation], schema: Schema) -> bool:
-        """Whether rows keep the lengths of just these projections."""
-        kept = next((one for one in reversed(prepared) if isinstance(one, KeptSquares)), None)
-        return kept is not None and np.array_equal(kept.projections, self.projections)
+        """Whether rows keep the lengths of just these projections of just these points.
+
+        Lengths are those of a row's first copy, and are not made anew with other points.
+        """
+        kinds = (KeptPoints, KeptSquares)
+        last = [one for one in prepared if isinstance(one, kinds)][-2:]
+        kept = last_kept(prepared, KeptSquares)
+        return (
+            kept is not None
+            and [type(one) for one in last] == [*kinds]
+            and kept_copies(prepared, self.layout) == 1
+            and np.array_equal(kept.projections, self.projections)
+        )
 
     @cached_property
     def seen(self) -> Floats:
@@ -96,6 +128,9 @@ class ProjectedSteps(MapSteps):
     ) -> None:
         classes, maps = self.weights.shape[:2]
         squares = block.kept[SQUARES][start : start + len(own)]
+        # The kernel reads a class and lengths for each line of scores.
+        if not len(scores) == len(own) == len(squares):
+            raise SettingError("Rows keep lengths of their projections for one copy alone.")
         blend_projected(
             scores,
             np.broadcast_to(squares, (len(own), maps)) + np.float32((self._constant / ONE) ** 2),
@@ -120,13 +155,29 @@ class KeptSquares(Preparation):
 
     columns = ()
 
+    def __post_init__(self) -> None:
+        check_projections(self.projections)
+
     def fits(self, prepared: Sequence[Preparation], schema: Schema) -> bool:
-        """Whether rows keep points to project."""
-        return any(isinstance(one, KeptPoints) for one in prepared)
+        """Whether rows keep one point each to project, of as many coordinates."""
+        last = last_kept(prepared, KeptPoints)
+        size = self.projections.shape[2]
+        return last is not None and len(last.copies) == 1 and last.layout.size == size
 
     def prepare(self, block: Block) -> None:
         """Keep them inside the vault."""
         keep_squares(block, self.projections)
+
+
+def check_projections(projections: NDArray[np.int64]) -> None:
+    """Refuse matrices whose products would not be exact, whoever made them."""
+    most = 2**ENTRY_BITS - 1
+    check_wholes(projections, (None, None, None), "entries of projections", -most, most)
+    if not (projections.size and projections.shape[2] <= 2**SIZE_BITS):
+        raise SettingError(
+            f"Projections are for points of 1 to {2**SIZE_BITS} coordinates: give fewer columns, "
+            "or projection=None."
+        )
 
 
 def keep_squares(block: Block, projections: NDArray[np.int64]) -> None:
@@ -159,8 +210,10 @@ def _whole_product(sums: NDArray[np.int64], matrix: NDArray[np.int64]) -> NDArra
     """``sums @ matrix.T`` in 64-bit integers, by exact products of doubles (which BLAS does)."""
     factor = matrix.astype(np.float64).T
     result = np.zeros((len(sums), len(matrix)), dtype=np.int64)
-    # Entries of the matrix are below 2^15: with 24 bits at a time and 2^13 terms, below 2^53.
-    for shift in (0, 24, 48):
-        limb = sums >> shift if shift == 48 else (sums >> shift) & ((1 << 24) - 1)
+    # Whoever made the matrix: beyond these limits doubles would round, and a bound would be lost.
+    check_projections(matrix[None])
+    for shift in (0, _LIMB_BITS, 2 * _LIMB_BITS):
+        last = shift == 2 * _LIMB_BITS
+        limb = sums >> shift if last else (sums >> shift) & ((1 << _LIMB_BITS) - 1)
         result += whole(limb.astype(np.float64) @ factor) << shift
     return result

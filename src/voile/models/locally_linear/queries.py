@@ -15,11 +15,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.errors import SettingError
-from voile.models.locally_linear.inputs import BITS, CLASSES, ONE, POINTS, Inputs
+from voile.models.locally_linear.inputs import (
+    BITS,
+    CLASSES,
+    MOST_COPIES,
+    ONE,
+    POINTS,
+    Inputs,
+    kept_copies,
+)
 from voile.models.locally_linear.kernels import blend_copies, squared_lengths
+from voile.models.public_numbers import check_lot, check_numbers
 from voile.models.whole_numbers import WholeQuery, exponent, in_units, whole
-from voile.privacy.queries import Block, CellQuery, Query
+from voile.privacy.queries import Block, CellQuery, Preparation, Query
 from voile.privacy.wire import sendable
+from voile.schema import Number, Schema
 
 Floats = NDArray[np.float64]
 
@@ -38,8 +48,14 @@ _SCORE_LIMIT = 2.0**24
 _LARGEST_WEIGHT = 1e12
 """Scores of larger weights would leave the range of single precision."""
 
+_MOST_SCORES = 2**20
+"""Most maps of all classes together."""
+
 _CHUNK_NUMBERS = 120_000
 """Scores that are worked on at once, so that they stay in the processor's cache."""
+
+_CLASS_NUMBERS = 4_000_000
+"""The same for places of classes."""
 
 BRIGHTEST = (1.0, 255.0, 4095.0, 65535.0)
 """Upper ends of the usual ranges of pixels: fractions, and 8, 12 and 16 bits."""
@@ -56,6 +72,11 @@ class PixelRanges(CellQuery):
     columns: tuple[str, ...]
 
     size = 2 * (len(BRIGHTEST) + 1)
+
+    def fits(self, prepared: Sequence[Preparation], schema: Schema) -> bool:
+        """Whether all of its columns are numbers, each named once."""
+        numbers = all(isinstance(schema.get(name), Number) for name in self.columns)
+        return numbers and len(set(self.columns)) == len(self.columns)
 
     def cells(self, block: Block) -> Sequence[NDArray[np.int64]]:
         """The range of each row."""
@@ -80,6 +101,10 @@ class Directions(Query):
     layout: Inputs
 
     bound = math.sqrt(1.0 + 2.0 * COUNT_WEIGHT**2)
+
+    def fits(self, prepared: Sequence[Preparation], schema: Schema) -> bool:
+        """Whether the rows are encoded by just its schema."""
+        return self.layout.schema == schema
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -125,6 +150,10 @@ class ClassPoints(WholeQuery):
 
     bound = math.sqrt(1.0 + COUNT_WEIGHT**2)
 
+    def fits(self, prepared: Sequence[Preparation], schema: Schema) -> bool:
+        """Whether rows keep points of this layout."""
+        return kept_copies(prepared, self.layout) > 0
+
     @property
     def size(self) -> int:
         """A point and a count per class."""
@@ -137,15 +166,22 @@ class ClassPoints(WholeQuery):
         if exponent(grid) < BITS:
             return np.zeros(self.size, dtype=np.int64)
         points, classes = block.kept[POINTS][:, 0], block.kept[CLASSES]
-        count = self.layout.class_count
-        own, squares = np.zeros((block.rows, count)), np.empty(block.rows)
+        count, size = self.layout.class_count, self.layout.size
+        sums, counts = np.zeros((count, size), dtype=np.int64), np.zeros(count, dtype=np.int64)
+        squares = np.empty(block.rows)
         squared_lengths(points, squares)
         # Points longer than 1 (there are none) would exceed the bound.
-        seen = np.flatnonzero((classes >= 0) & (classes < count) & (squares <= float(ONE) ** 2))
-        own[seen, classes[seen]] = 1.0
-        # Sums of whole numbers far below 2^53.
-        sums = in_units(whole(own.T @ points.astype(np.float64)), BITS, grid)
-        return np.column_stack([sums, in_units(whole(own.sum(axis=0)), 2, grid)]).ravel()
+        seen = (classes >= 0) & (classes < count) & (squares <= float(ONE) ** 2)
+        step = max(_CLASS_NUMBERS // max(count, 1), 1)
+        for start in range(0, block.rows, step):
+            some, mine = points[start : start + step], classes[start : start + step]
+            used = np.flatnonzero(seen[start : start + step])
+            own = np.zeros((len(mine), count))
+            own[used, mine[used]] = 1.0
+            # Sums of whole numbers far below 2^53.
+            sums += whole(own.T @ some.astype(np.float64))
+            counts += whole(own.sum(axis=0))
+        return np.column_stack([in_units(sums, BITS, grid), in_units(counts, 2, grid)]).ravel()
 
     def split(self, values: Floats) -> tuple[Floats, Floats]:
         """Released sums (classes, size) and counts (classes,)."""
@@ -185,13 +221,33 @@ class MapSteps(WholeQuery):
     chosen: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
-        if not (0 < self.clip <= 1e4 and 0 <= self.beta < 1e4 and 0 <= self.bias <= 1.0):
+        if not (1e-140 <= self.clip <= 1e4 and 0 <= self.beta < 1e4 and 0 <= self.bias <= 1.0):
             raise SettingError("The clip, temperature and bias of a step must be sensible numbers.")
         # Written so that what is not a number is refused, too.
         if not np.abs(self.weights).max(initial=0.0) < _LARGEST_WEIGHT:
             raise SettingError(
                 f"The weights of maps must be smaller than {_LARGEST_WEIGHT:g}: take smaller steps."
             )
+        check_numbers(
+            self.weights, (self.layout.class_count, None, self._inputs + 1), "weights of maps"
+        )
+        if not 1 <= self.weights.shape[0] * self.weights.shape[1] <= _MOST_SCORES:
+            raise SettingError(f"There must be from 1 to {_MOST_SCORES} maps of all classes.")
+        check_lot(self.lot)
+        if self.chosen is not None and not (
+            1 <= len(self.chosen) <= MOST_COPIES
+            and all(type(one) is int and 0 <= one < MOST_COPIES for one in self.chosen)
+        ):
+            raise SettingError(f"From 1 to {MOST_COPIES} copies can be chosen, by their numbers.")
+
+    def fits(self, prepared: Sequence[Preparation], schema: Schema) -> bool:
+        """Whether rows keep points of this layout, and the copies that are chosen."""
+        return kept_copies(prepared, self.layout) > max(self.chosen or (0,))
+
+    @property
+    def _inputs(self) -> int:
+        """Coordinates that a map sees."""
+        return self.layout.size
 
     @property
     def size(self) -> int:
@@ -248,7 +304,7 @@ class MapSteps(WholeQuery):
         weights, unit = self._whole_weights
         width = len(weights)
         sums = np.zeros((width, size + 1), dtype=np.int64)
-        step = max(min(_CHUNK_NUMBERS // (copies * width), block.rows), 8)
+        step = max(min(_CHUNK_NUMBERS // (copies * width), block.rows), 1)
         single = np.empty((step * copies, size + 1), dtype=np.float32)
         double = np.empty((step * copies, size + 1))
         single[:, -1] = double[:, -1] = self._constant

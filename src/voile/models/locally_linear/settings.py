@@ -24,6 +24,8 @@ Centring = Literal["auto", "private", "fixed", "none"]
 Preset = Literal["accurate", "readable"]
 
 MOST_MAPS = 1_000
+MOST_PROJECTED = 2**13
+"""Most features behind a random projection, for exact sums (`projections.py`)."""
 
 
 @dataclass(frozen=True)
@@ -295,4 +297,9 @@ def check(schema: Schema, settings: Settings, features: int | None) -> None:
         raise SettingError(
             f"Maps are for at most {most} features, and there are {features}: give smaller "
             "pictures, or fewer columns."
+        )
+    if settings.projection is not None and features is not None and features > MOST_PROJECTED:
+        raise SettingError(
+            f"A random 'projection' is for at most {MOST_PROJECTED} features, and there are "
+            f"{features}: give fewer columns, or projection=None."
         )

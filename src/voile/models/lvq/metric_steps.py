@@ -7,6 +7,7 @@ are multiplied in afterwards, for nothing. Bound: docs/proofs/lvq.md.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,10 +16,12 @@ from numpy.typing import NDArray
 from voile.errors import SettingError
 from voile.models.lvq.pulls import margin_pulls
 from voile.models.lvq.queries import LARGEST_PULL
-from voile.models.lvq.space import BITS, ONE, Space, chunks
+from voile.models.lvq.space import BITS, ONE, Space, check_prototypes, chunks, keeps
+from voile.models.public_numbers import check_lot, check_numbers
 from voile.models.whole_numbers import WholeQuery, exact_product, exponent, in_units, whole
-from voile.privacy.queries import Block
+from voile.privacy.queries import Block, Preparation
 from voile.privacy.wire import sendable
+from voile.schema import Schema
 
 Floats = NDArray[np.float64]
 
@@ -56,8 +59,13 @@ class MetricPulls(WholeQuery):
     def __post_init__(self) -> None:
         if not (0 < self.clip <= LARGEST_PULL and 0 < self.slope < 1e6):
             raise SettingError("The clip and slope of a step must be positive and not huge.")
-        if not np.isfinite(self.omega).all():
-            raise SettingError("The metric must be finite.")
+        check_prototypes(self.layout, self.prototypes, self.labels)
+        check_numbers(self.omega, (None, self.layout.size), "metric of a step")
+        check_lot(self.lot)
+
+    def fits(self, prepared: Sequence[Preparation], schema: Schema) -> bool:
+        """Whether rows keep the points of this space."""
+        return keeps(prepared, self.layout)
 
     @property
     def size(self) -> int:
@@ -85,7 +93,7 @@ class MetricPulls(WholeQuery):
         matrix = np.zeros((d, d), dtype=np.int64)
         if self.lot is not None:
             block = block.where(np.arange(block.rows) % self.lot[1] == self.lot[0])
-        for points, _, classes in chunks(block, d, most=_ROWS):
+        for points, _, classes in chunks(block, d, _ROWS, beside=max(count, len(self.omega))):
             seen = classes >= 0
             points, classes = points[seen], classes[seen]
             plus, minus, a, b = self._coefficients(points, classes, prototypes, 2.0**bits)
@@ -106,13 +114,14 @@ class MetricPulls(WholeQuery):
         self, points: Floats, classes: NDArray[np.int64], prototypes: Floats, unit: float
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats, Floats]:
         """Winners, and whole pulls so short that the norm is kept."""
-        moved = exact_product(points / ONE, self.omega)
-        own = exact_product(prototypes / ONE, self.omega)
-        far = np.empty((len(points), len(prototypes)))
-        for number, prototype in enumerate(own):
-            gap = moved - prototype
-            far[:, number] = np.einsum("ij,ij->i", gap, gap)
-        plus, minus, a, b, used = margin_pulls(far, self.labels, classes, self.slope)
+        with np.errstate(over="ignore", invalid="ignore"):  # of huge metrics
+            moved = exact_product(points / ONE, self.omega)
+            own = exact_product(prototypes / ONE, self.omega)
+            far = np.empty((len(points), len(prototypes)))
+            for number, prototype in enumerate(own):
+                gap = moved - prototype
+                far[:, number] = np.einsum("ij,ij->i", gap, gap)
+            plus, minus, a, b, used = margin_pulls(far, self.labels, classes, self.slope)
         # By the triangle inequality, so that cutting either pull can only shorten the share.
         lengths = np.abs(a) * _reach(points, prototypes[plus])
         lengths += np.abs(b) * _reach(points, prototypes[minus])

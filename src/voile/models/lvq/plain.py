@@ -6,6 +6,7 @@ vault all the same; the receipt says "no guarantee". (Plain SGD: mechanism="sgd"
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,14 +17,15 @@ from voile.errors import SettingError
 from voile.models.lvq.gaussian import Trained, slope_for
 from voile.models.lvq.pulls import distances, margin_pulls
 from voile.models.lvq.queries import LARGEST_PULL, Pulls
-from voile.models.lvq.space import Space, chunks
+from voile.models.lvq.space import Space, check_prototypes, chunks, keeps
 from voile.models.whole_numbers import WholeQuery
 from voile.privacy.events import Step, Unprotected
 from voile.privacy.grant import Grant
 from voile.privacy.mechanisms import gaussian_sum
-from voile.privacy.queries import Block
+from voile.privacy.queries import Block, Preparation
 from voile.privacy.vault import PrivateTable
 from voile.privacy.wire import sendable
+from voile.schema import Schema
 
 Floats = NDArray[np.float64]
 
@@ -46,14 +48,20 @@ class Costs(WholeQuery):
     signed = False
 
     def __post_init__(self) -> None:
-        if not 0 < self.slope < 1e6:
+        check_prototypes(self.layout, self.prototypes, self.labels)
+        # Smaller ones would divide by nothing.
+        if not 1e-100 < self.slope < 1e6:
             raise SettingError("The slope of a cost must be positive and not huge.")
+
+    def fits(self, prepared: Sequence[Preparation], schema: Schema) -> bool:
+        """Whether rows keep the points of this space."""
+        return keeps(prepared, self.layout)
 
     def total(self, block: Block, grid: float) -> NDArray[np.int64]:
         """Each row's cost cut to whole units of ``grid``, added in integers."""
         result = np.zeros(1, dtype=np.int64)
         whole = self.layout.whole(self.prototypes)
-        for points, squares, classes in chunks(block, self.layout.size):
+        for points, squares, classes in chunks(block, self.layout.size, beside=len(whole)):
             far = distances(points, squares, whole)
             rows = np.arange(len(far))
             plus, minus, _, _, used = margin_pulls(far, self.labels, classes, self.slope)

@@ -7,6 +7,7 @@ arithmetic (`space.py`). Proofs: docs/proofs/lvq.md.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,9 +16,10 @@ from numpy.typing import NDArray
 from voile.errors import SettingError
 from voile.models.features import Features
 from voile.models.lvq.pulls import Rule, distances, short_pulls
-from voile.models.lvq.space import BITS, ONE, Space, chunks
+from voile.models.lvq.space import BITS, ONE, Space, check_prototypes, chunks, keeps
+from voile.models.public_numbers import check_lot, check_number, check_numbers, feature_count
 from voile.models.whole_numbers import WholeQuery, exact_product, exponent, in_units, whole
-from voile.privacy.queries import Block, Query
+from voile.privacy.queries import Block, Preparation, Query
 from voile.privacy.wire import sendable
 from voile.schema import Schema
 
@@ -31,6 +33,9 @@ SCATTER_WEIGHT = 0.5
 
 _PULL_BITS = 17
 """Pulls of rows are multiples of 2^-17, if the grid of the noise is that fine."""
+
+_CAPS = (1e-140, 1e140)
+"""Bounds whose squares are numbers."""
 
 LARGEST_PULL = 8.0
 """A row at a prototype's very place would pull without bound; this keeps sums below 2^53."""
@@ -51,6 +56,14 @@ class Moments(Query):
 
     bound = math.sqrt(3.0)
 
+    def __post_init__(self) -> None:
+        if not all(column.known for column in self.schema.values()):
+            raise SettingError("Moments need all bounds and levels: complete the schema first.")
+
+    def fits(self, prepared: Sequence[Preparation], schema: Schema) -> bool:
+        """Whether the rows are encoded by just its schema."""
+        return self.schema == schema
+
     @property
     def columns(self) -> tuple[str, ...]:
         """All features."""
@@ -59,7 +72,7 @@ class Moments(Query):
     @property
     def size(self) -> int:
         """Features, and two."""
-        return len(Features(self.schema)) + 2
+        return feature_count(self.schema) + 2
 
     def shares(self, block: Block) -> Floats:
         """Shape (rows, features + 2); a missing number counts as the middle of its range."""
@@ -88,6 +101,10 @@ class ClassSums(WholeQuery):
     layout: Space
     scatter: bool
 
+    def fits(self, prepared: Sequence[Preparation], schema: Schema) -> bool:
+        """Whether rows keep the points of this space."""
+        return keeps(prepared, self.layout)
+
     @property
     def size(self) -> int:
         """Class sums, counts, products."""
@@ -109,7 +126,7 @@ class ClassSums(WholeQuery):
             return np.zeros(self.size, dtype=np.int64)
         sums, counts = np.zeros((m, d), dtype=np.int64), np.zeros(m, dtype=np.int64)
         products = np.zeros((d, d) if self.scatter else (0, 0), dtype=np.int64)
-        for points, _, classes in chunks(block, d):
+        for points, _, classes in chunks(block, d, beside=m):
             if drop:
                 points = np.trunc(points / 2**drop)
             own = np.zeros((len(points), m))
@@ -154,8 +171,12 @@ class Lengths(WholeQuery):
     signed = False
 
     def __post_init__(self) -> None:
-        if not (np.isfinite(self.matrix).all() and 0 < self.cap < math.inf):
-            raise SettingError("The matrix and the cap must be finite.")
+        check_numbers(self.matrix, (None, self.layout.size), "matrix of lengths")
+        check_number(self.cap, "cap of lengths", *_CAPS)
+
+    def fits(self, prepared: Sequence[Preparation], schema: Schema) -> bool:
+        """Whether rows keep the points of this space."""
+        return keeps(prepared, self.layout)
 
     @property
     def bound(self) -> float:
@@ -166,9 +187,10 @@ class Lengths(WholeQuery):
         """Each row's length cut to whole units of ``grid``, added in integers."""
         result = np.zeros(1, dtype=np.int64)
         largest = self.cap * (1.0 - 1e-12) / grid
-        for points, _, classes in chunks(block, self.layout.size):
-            moved = exact_product(points / ONE, self.matrix)
-            lengths = np.einsum("ij,ij->i", moved, moved) / grid
+        for points, _, classes in chunks(block, self.layout.size, beside=len(self.matrix)):
+            with np.errstate(over="ignore", invalid="ignore"):  # of huge matrices
+                moved = exact_product(points / ONE, self.matrix)
+                lengths = np.einsum("ij,ij->i", moved, moved) / grid
             most = min(largest, 2.0**62)
             # Also for what is not a number: as an integer it would be the smallest there is.
             lengths = np.where(lengths < most, lengths, most)
@@ -196,6 +218,13 @@ class ClusterSums(WholeQuery):
 
     bound = math.sqrt(1.0 + COUNT_WEIGHT**2)
 
+    def __post_init__(self) -> None:
+        check_prototypes(self.layout, self.prototypes, self.labels)
+
+    def fits(self, prepared: Sequence[Preparation], schema: Schema) -> bool:
+        """Whether rows keep the points of this space."""
+        return keeps(prepared, self.layout)
+
     @property
     def size(self) -> int:
         """A point and a count per prototype."""
@@ -209,7 +238,7 @@ class ClusterSums(WholeQuery):
         if drop >= BITS:
             return np.zeros(self.size, dtype=np.int64)
         sums, counts = np.zeros((count, d), dtype=np.int64), np.zeros(count, dtype=np.int64)
-        for points, squares, classes in chunks(block, d):
+        for points, squares, classes in chunks(block, d, beside=count):
             far = distances(points, squares, placed)
             far[self.labels[None] != classes[:, None]] = np.inf
             nearest = far.argmin(axis=1)
@@ -278,9 +307,17 @@ class Pulls(WholeQuery):
         return self.clip
 
     def __post_init__(self) -> None:
+        check_prototypes(self.layout, self.prototypes, self.labels)
+        check_lot(self.lot)
+        if self.rule not in ("lvq1", "glvq"):
+            raise SettingError(f"There is no rule {self.rule!r} of pulls.")
         positive = (self.clip, self.slope, self.weight)
         if not (self.clip <= LARGEST_PULL and all(0 < one < 1e6 for one in positive)):
             raise SettingError("The clip and slope of a step must be positive and not huge.")
+
+    def fits(self, prepared: Sequence[Preparation], schema: Schema) -> bool:
+        """Whether rows keep the points of this space."""
+        return keeps(prepared, self.layout)
 
     def total(self, block: Block, grid: float) -> NDArray[np.int64]:
         """Exact: pulls are whole numbers of 2^-bits, points of 2^-BITS."""
@@ -292,7 +329,7 @@ class Pulls(WholeQuery):
         sums, pulls = np.zeros((count, d), dtype=np.int64), np.zeros(count, dtype=np.int64)
         if self.lot is not None:
             block = block.where(np.arange(block.rows) % self.lot[1] == self.lot[0])
-        for points, squares, classes in chunks(block, d):
+        for points, squares, classes in chunks(block, d, beside=count):
             far = distances(points, squares, placed)
             own = self._coefficients(far, classes, 2.0**bits)
             sums += whole(own.T @ points)

@@ -7,6 +7,7 @@ threads: distances and sums are those of the proof (docs/proofs/lvq.md), at the 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -15,10 +16,17 @@ from numpy.typing import NDArray
 
 from voile.errors import SettingError
 from voile.models.features import Features
-from voile.models.whole_numbers import exact_product
-from voile.privacy.queries import TARGET, Block, Preparation
+from voile.models.public_numbers import (
+    check_classes,
+    check_numbers,
+    check_wholes,
+    class_count,
+    feature_count,
+)
+from voile.models.whole_numbers import MOST_COLUMNS, exact_product
+from voile.privacy.queries import TARGET, Block, Preparation, last_kept
 from voile.privacy.wire import lasting
-from voile.schema import Category, Schema
+from voile.schema import Schema
 
 Floats = NDArray[np.float64]
 
@@ -32,6 +40,11 @@ CHUNK_NUMBERS = 400_000
 
 MOST_ROWS = 65_536
 """Rows that are summed in doubles before the sum is taken into integers: no more than exact."""
+
+_MOST_SIZE = 2**22
+
+MOST_PROTOTYPES = 2**16
+"""Most prototypes; a label of each is compared with the class of each row."""
 
 POINTS, SQUARES, CLASSES = "lvq points", "lvq squares", "lvq classes"
 
@@ -58,6 +71,20 @@ class Space(Preparation):
     radius: float
     omega: Floats | None = None
 
+    def __post_init__(self) -> None:
+        check_classes(self.schema)
+        features = feature_count(self.schema)
+        check_numbers(self.centre, (features,), "centre of a space")
+        if self.omega is not None:
+            check_numbers(self.omega, (None, features), "metric of a space")
+        # Coordinates are 2^14 at most, differences 2^15: a squared distance is a whole number
+        # below size 2^30, so below 2^53. A product with a metric is exact for fewer columns.
+        most = _MOST_SIZE if self.omega is None else MOST_COLUMNS
+        if not (1 <= max(features, self.size) <= most and self.size and self.radius > 0.0):
+            raise SettingError(f"A space needs a positive radius, and from 1 to {most} features.")
+        if not math.isfinite(self.radius):
+            raise SettingError("The radius of a space must be finite.")
+
     @property
     def columns(self) -> tuple[str, ...]:
         """Columns that `prepare` reads."""
@@ -71,9 +98,7 @@ class Space(Preparation):
     @property
     def class_count(self) -> int:
         """Classes of the target."""
-        target = self.schema.target
-        assert isinstance(target, Category)
-        return len(target.levels or ())
+        return class_count(self.schema)
 
     @property
     def matrix(self) -> Floats:
@@ -117,13 +142,17 @@ class Space(Preparation):
 
         No point is longer than 1.
         """
-        moved = (features - self.centre) / self.radius
-        moved = np.where(np.isnan(moved), 0.0, moved)
-        if self.omega is not None:
-            moved = exact_product(moved, self.omega)
-        norms = np.linalg.norm(moved, axis=1)
-        # Cutting towards zero below shortens further; the margin covers the norm's own rounding.
-        moved *= (ONE * (1.0 - 1e-9) / np.maximum(norms, 1.0))[:, None]
+        # A tiny radius or a huge metric may leave the range of doubles, row by row.
+        with np.errstate(over="ignore", invalid="ignore"):
+            moved = (features - self.centre) / self.radius
+            moved = np.where(np.isnan(moved), 0.0, moved)
+            if self.omega is not None:
+                moved = exact_product(moved, self.omega)
+            norms = np.linalg.norm(moved, axis=1)
+            # Cutting towards zero shortens further; the margin covers the norm's own rounding.
+            moved *= (ONE * (1.0 - 1e-9) / np.maximum(norms, 1.0))[:, None]
+        # As an integer, what is no number would be anything.
+        moved[~np.isfinite(moved).all(axis=1)] = 0.0
         return np.asarray(moved.astype(np.int16))
 
     def whole(self, points: Floats) -> Floats:
@@ -134,12 +163,27 @@ class Space(Preparation):
         return np.asarray(np.round(np.clip(points, -1.0, 1.0) * ONE))
 
 
+def keeps(prepared: Sequence[Preparation], layout: Space) -> bool:
+    """Whether these preparations leave rows with the points of just this space."""
+    return last_kept(prepared, Space) is layout
+
+
+def check_prototypes(layout: Space, prototypes: Floats, labels: NDArray[np.int64]) -> None:
+    """Refuse prototypes of another space, outside [-1, 1], or of classes that there are not."""
+    check_wholes(labels, (None,), "classes of prototypes", 0, layout.class_count - 1)
+    if not 1 <= len(labels) <= MOST_PROTOTYPES:
+        raise SettingError(f"There must be from 1 to {MOST_PROTOTYPES} prototypes.")
+    check_numbers(prototypes, (len(labels), layout.size), "prototypes")
+    layout.whole(prototypes)
+
+
 def chunks(
-    block: Block, size: int, most: int = MOST_ROWS
+    block: Block, size: int, most: int = MOST_ROWS, *, beside: int = 0
 ) -> Iterator[tuple[Floats, Floats, NDArray[np.int64]]]:
     """Points as doubles, their squared norms (both exact) and classes, some rows at a time.
 
-    Rows without a class, and points longer than 1 (there are none), come as zeros with class -1.
+    ``beside``: so many numbers per row are made of them (distances, places of classes). Rows
+    without a class, and points longer than 1 (there are none), come as zeros with class -1.
     """
     points, classes = block.kept[POINTS], block.kept[CLASSES]
     if points.shape[1] != size:
@@ -147,7 +191,7 @@ def chunks(
         raise SettingError("Rows keep points of another space.")
     if block.weights is not None:
         raise SettingError("Prototypes are trained without weights: leave them out.")
-    step = min(max(CHUNK_NUMBERS // max(size, 1), 1), most)
+    step = min(max(CHUNK_NUMBERS // max(size, beside, 1), 1), most)
     for start in range(0, block.rows, step):
         some = points[start : start + step].astype(np.float64)
         squares = block.kept[SQUARES][start : start + step]

@@ -14,6 +14,7 @@ from voile.privacy.budget import Relation
 from voile.privacy.clients.questions import PROTOCOL, Opening
 from voile.privacy.clients.terms import Trust
 from voile.privacy.queries import Preparation, Query
+from voile.privacy.query_kernels import check_bound
 from voile.privacy.sources.source import TARGET, check_columns
 from voile.schema import Category, Schema
 from voile.schema.columns import Column
@@ -119,6 +120,7 @@ def check_query(query: object, preparations: Sequence[Preparation], schema: Sche
         raise FederationError("The rows keep something else than this query needs.")
     if not 1 <= query.size <= MOST_NUMBERS:
         raise FederationError(f"A sum has from 1 to {MOST_NUMBERS} numbers. Got {query.size}.")
+    check_bound(query.bound)
     return query
 
 

@@ -8,6 +8,7 @@ node per level: sensitivity sqrt(3). Proof: docs/proofs/discovery.md.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -15,7 +16,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.errors import SchemaError
+from voile.errors import SchemaError, SettingError
 from voile.privacy.grant import Ticket
 from voile.privacy.mechanisms import Release, gaussian_sum
 from voile.privacy.queries import TARGET, ColumnCells
@@ -42,6 +43,14 @@ class TreeCells(ColumnCells):
     upper: float
 
     levels = DEPTH
+
+    def __post_init__(self) -> None:
+        # Written so that what is not a number is refused, too.
+        if not -math.inf < self.lower < self.upper < math.inf:
+            raise SettingError(
+                f"The range of column {self.column!r} must be from a lower to an upper bound, both "
+                f"finite. Got {self.lower!r} and {self.upper!r} instead."
+            )
 
     @property
     def size(self) -> int:
