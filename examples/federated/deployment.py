@@ -2,6 +2,7 @@
 
     python examples/federated/deployment.py
     python examples/federated/deployment.py --trust shares --kill
+    python examples/federated/deployment.py --trouble
 
 Each pretended hospital has its own rows, keys, ledger and processes. They talk over the loopback
 interface alone; everything is ended at the end, also after an error.
@@ -23,6 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from certificates import make_node_files, make_server_files
 from loopback import CONNECTION, HOST, ExampleError, Loopback, answers, free_port
 from settings import add_options, app_config, read_config, show_results
+from trouble import DROPOUTS, Trouble, show_accounts
 
 SITES = ("north", "east", "south", "west", "centre", "coast", "hills", "island")
 
@@ -87,8 +89,22 @@ class Deployment(Loopback):
 
     def open_sites(self, config: Mapping[str, object]) -> None:
         """Give each hospital its own rows, and start its SuperNode."""
-        for name, path in write_rows(self.folder / "sites", self.sites, config).items():
-            self.start_supernode(name, {"client-name": name, "rows": path, "folder": path.parent})
+        for name in write_rows(self.folder / "sites", self.sites, config):
+            self.open_site(name)
+
+    def open_site(self, name: str) -> None:
+        """Start a hospital's SuperNode on its rows, ledger and memory."""
+        folder = self.folder / "sites" / name
+        about = {"client-name": name, "rows": folder / "rows.parquet", "folder": folder}
+        self.start_supernode(name, about)
+
+    def restart(self, name: str) -> None:
+        """Start a killed SuperNode again, until the SuperLink lets it in.
+
+        A SuperLink counts a SuperNode that was killed as connected for up to a minute after its
+        last sign of life, and refuses a second one with its key until then.
+        """
+        self.keep(name, lambda: self.open_site(name))
 
 
 def write_rows(folder: Path, sites: Sequence[str], config: Mapping[str, object]) -> dict[str, Path]:
@@ -110,14 +126,24 @@ def main() -> int:
     """Start everything, train, show what came out, end everything."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     add_options(parser, clients=3, rounds=8)
-    parser.add_argument("--kill", action="store_true", help="kill one SuperNode in the middle")
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--kill", action="store_true", help="kill one SuperNode in the middle")
+    which.add_argument(
+        "--trouble",
+        action="store_true",
+        help="kill one for good, kill and restart another, delay a third (shares, 5 clients)",
+    )
     options = parser.parse_args()
+    if options.trouble:
+        options.trust, options.clients = "shares", 5
     if not 1 <= options.clients <= len(SITES):
         parser.error(f"--clients must be from 1 to {len(SITES)}")
     sites = SITES[: options.clients]
     folder = Path(tempfile.mkdtemp(prefix="voile-deployment-"))
     start = time.monotonic()
-    own = {"authenticated": True, "timeout": 30.0, "desk": "resident"}
+    own: dict[str, object] = {"authenticated": True, "timeout": 30.0, "desk": "resident"}
+    if options.trouble:
+        own["dropouts"] = DROPOUTS
     config = app_config(options, **own)
     print(f"Logs: {folder / 'logs'}")
     try:
@@ -132,8 +158,12 @@ def main() -> int:
                 place.wait_until(lambda: "ROUND 6]" in place.log_of(victim), 180, "the sixth round")
                 place.kill(victim)
                 print(f"Killed the SuperNode of {victim}")
+            if options.trouble:
+                Trouble(place, *sites[2:]).make(print)
             place.finish(600)
             show_results(options.output, time.monotonic() - start)
+        if options.trouble:
+            show_accounts(folder / "sites", sites, options.output)
     except ExampleError as error:
         print(error, file=sys.stderr)
         return 1

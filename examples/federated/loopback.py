@@ -18,6 +18,8 @@ from typing import IO, Self
 HOST = "127.0.0.1"
 CONNECTION = "loopback"
 APP = Path(__file__).resolve().parent
+_PAUSE = 2.0
+"""Seconds before a process that has ended is started again."""
 
 
 class ExampleError(RuntimeError):
@@ -37,6 +39,8 @@ class Loopback:
         self.folder = folder
         self.logs = folder / "logs"
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
+        self._kept: dict[str, Callable[[], object]] = {}
+        self._ended: dict[str, float] = {}
         self._files: list[IO[bytes]] = []
         self.logs.mkdir(parents=True, exist_ok=True)
 
@@ -76,7 +80,7 @@ class Loopback:
         self, name: str, command: Sequence[str | Path], owner: str | None = None
     ) -> subprocess.Popen[bytes]:
         """Start a process in a group of its own, so that all it starts ends with it."""
-        log = (self.logs / f"{name}.log").open("wb")
+        log = (self.logs / f"{name}.log").open("ab")
         self._files.append(log)
         process = subprocess.Popen(
             [str(part) for part in command],
@@ -96,8 +100,24 @@ class Loopback:
         _signal(process, signal.SIGKILL)
         process.wait()
 
+    def keep(self, name: str, start: Callable[[], object]) -> None:
+        """Start a process, and again whenever it has ended, as a service manager does."""
+        self._kept[name] = start
+        start()
+
+    def _look_after(self) -> None:
+        for name, start in self._kept.items():
+            if self.processes[name].poll() is None:
+                continue
+            since = self._ended.setdefault(name, time.monotonic())
+            if time.monotonic() - since >= _PAUSE:
+                del self._ended[name]
+                self.kill(name)  # what it left behind
+                start()
+
     def stop(self) -> None:
         """End everything: kindly first, then not."""
+        self._kept.clear()
         for process in self.processes.values():
             _signal(process, signal.SIGTERM)
         end = time.monotonic() + 10
@@ -157,6 +177,7 @@ class Loopback:
         """Wait for something that the processes bring about."""
         end = time.monotonic() + seconds
         while not what():
+            self._look_after()
             if time.monotonic() > end:
                 raise ExampleError(f"Waited {seconds:g} s for {words}: look into {self.logs}.")
             time.sleep(0.1)

@@ -2,6 +2,7 @@
 
 import os
 import re
+import signal
 import socket
 import subprocess
 import sys
@@ -18,8 +19,9 @@ pytest.importorskip("flwr", reason="needs the extra voile[federated]")
 from flwr.app import Context, Message, RecordDict
 from flwr.supercore.task_identity import TaskIdentity
 
+from voile import Budget, Category, Ledger, Number, Schema, protect
 from voile.errors import SettingError
-from voile.federated import vocabulary
+from voile.federated import Desk, vocabulary
 from voile.federated.flower import client, place, resident
 from voile.federated.flower.client import answer_message, client_app
 from voile.federated.flower.members import Introduction
@@ -245,6 +247,86 @@ def test_a_resident_desk_that_cannot_open_is_a_refusal(keeper):
     assert sockets() == []
 
 
+SCHEMA = Schema({"age": Number(0, 9)}, target=Category(["no", "yes"]))
+
+
+def open_real(context):
+    """A desk that holds its ledger's lock, wherever the test keeps the ledger."""
+    table = protect({"age": [1.0, 2.0]}, ["no", "yes"], schema=SCHEMA)
+    ledger = Ledger(context.run_config["ledger"], Budget(1, 1e-6), dataset="north")
+    return Desk(table, ledger, name="north")
+
+
+@pytest.fixture
+def with_ledger():
+    """Contexts of one client with one ledger, by the run."""
+    facts = {"ledger": str(Path(tempfile.gettempdir()) / "ledger.db")}
+    return lambda run: context_of(run=run, run_config=facts, client_name="north", desk="resident")
+
+
+def test_a_desk_of_another_run_that_is_at_work_keeps_the_ledger(keeper, with_ledger):
+    assert ask(open_real, with_ledger(7), "hello", b"")[0] == "answer"
+    kind, body = ask(open_real, with_ledger(8), "hello", b"")
+    assert kind == "refusal"
+    assert b"'north' works with the ledger" in body
+    assert b"already" in body
+    assert resident._started[-1].wait(20) == 1
+    assert ask(open_real, with_ledger(7), "hello", b"")[0] == "answer"
+    assert resident._started[-2].poll() is None
+
+
+def test_a_desk_that_nobody_asks_makes_room_for_one_of_another_run(
+    keeper, with_ledger, monkeypatch
+):
+    monkeypatch.setattr(resident, "_QUIET_SECONDS", 0.0)
+    assert ask(open_real, with_ledger(7), "hello", b"")[0] == "answer"
+    assert ask(open_real, with_ledger(8), "hello", b"")[0] == "answer"
+    assert resident._started[-2].wait(20) == 0
+
+
+def test_a_desk_whose_keeper_is_gone_makes_room(keeper, with_ledger, monkeypatch):
+    assert ask(open_real, with_ledger(7), "hello", b"")[0] == "answer"
+    keeper.kill()
+    keeper.communicate()
+    monkeypatch.setattr(os, "getppid", os.getpid)  # the SuperNode was started again
+    assert ask(open_real, with_ledger(7), "hello", b"")[0] == "answer"
+    assert resident._started[-2].wait(20) == 0
+    resident._started[-1].kill()
+    resident._started[-1].wait()
+
+
+def test_a_stopped_desk_is_in_the_way_until_it_is_killed(keeper, with_ledger, monkeypatch):
+    assert ask(open_real, with_ledger(7), "hello", b"")[0] == "answer"
+    stopped = resident._started[-1]
+    stopped.send_signal(signal.SIGSTOP)
+    monkeypatch.setattr(os, "getppid", os.getpid)
+    kind, body = ask(open_real, with_ledger(7), "hello", b"")
+    assert kind == "refusal"
+    assert b"open in another process" in body
+    assert resident._started[-1].wait(20) == 1
+    stopped.kill()
+    stopped.wait()
+    assert ask(open_real, with_ledger(7), "hello", b"")[0] == "answer"
+    resident._started[-1].kill()
+    resident._started[-1].wait()
+
+
+def test_in_one_process_the_desk_of_an_earlier_run_lets_go_of_its_ledger():
+    def context(run):
+        facts = {"ledger": str(Path(tempfile.gettempdir()) / "ledger.db")}
+        return context_of(run=run, run_config=facts, client_name="north", desk="here")
+
+    kept = []
+
+    def open_kept(context):
+        kept.append(open_real(context))
+        return kept[-1]
+
+    assert ask(open_kept, context(7), "hello", b"")[0] == "answer"
+    assert ask(open_kept, context(8), "hello", b"")[0] == "answer"
+    kept[-1].close()
+
+
 def test_a_resident_desk_needs_a_function_with_an_address(keeper):
     kind, body = ask(lambda context: Echo("x"), context_of(client_name="n", desk="resident"))
     assert kind == "refusal"
@@ -286,7 +368,7 @@ def test_a_caller_who_hangs_up_does_not_stop_the_desk():
             with socket.socket(socket.AF_UNIX) as line:
                 line.connect(place)
                 line.sendall(b"\0" * 7 + b"\3ahi")
-                assert line.recv(14, socket.MSG_WAITALL)[8:] == b"a 1 hi"
+                assert line.recv(15, socket.MSG_WAITALL)[8:] == b"aa 1 hi"
         finally:
             thread.join(20)  # nobody comes for two seconds
             Path(place).unlink()

@@ -6,7 +6,7 @@ A SuperNode starts a new process for each message, a simulation keeps its proces
 - ``resident``, in one process of its own that outlives the messages and ends with the SuperNode.
 
 A node (``--node-config 'client-name="north" desk="resident"'``) or else the app's configuration may
-choose. Two desks of one client would pay and forget separately, so a second one is refused.
+choose. One desk works for a client at a time: a second one is refused, with the reason.
 
 What goes wrong on the client is written to the client's own log. The server is told only that
 something did, because the text of an error may contain private values.
@@ -62,7 +62,8 @@ def client_app(open_desk: OpenDesk) -> ClientApp:
     Notes
     -----
     A desk can vanish at any time (a restart, an idle resident), so `open_desk` must be able to
-    open it again in the middle of a job, and the client's ledger belongs in a file.
+    open it again in the middle of a job: the client's ledger belongs in a file, and the desk's
+    ``memory``, too.
     """
     app = ClientApp()
 
@@ -133,7 +134,14 @@ def _desk_here(open_desk: OpenDesk, context: Context) -> Desk:
         if key not in _desks:
             # Rows of an earlier job are not kept in memory.
             for old in [one for one in _desks if one[0] != context.run_id]:
-                del _desks[old]
+                _close(_desks.pop(old))
             hold_place(context)
             _desks[key] = open_desk(context)
         return _desks[key]
+
+
+def _close(desk: Desk) -> None:
+    """Let go of the ledger's lock, for the desk of the next run."""
+    close = getattr(desk, "close", None)
+    if close is not None:
+        close()

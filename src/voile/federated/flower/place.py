@@ -44,8 +44,8 @@ def hold_place(context: Context) -> None:
     except OSError:
         lock.close()
         raise SettingError(
-            "This client's desk is open in another process. In a simulation let one process serve "
-            "all clients (--federation-config 'client-resources-num-cpus=<all CPUs>'), or set "
-            "desk='resident'."
+            "This client's desk is open in another process, and one works for it at a time. On a "
+            "SuperNode end the earlier process; in a simulation let one process serve all clients "
+            "(--federation-config 'client-resources-num-cpus=<all CPUs>'), or set desk='resident'."
         ) from None
     _held[key] = lock

@@ -3,6 +3,9 @@
 The process that Flower starts hands the message over a Unix socket, in a folder that only this
 user may enter, and passes the answer on. The resident process ends when the SuperNode that it
 serves ends, or when nobody has asked for a while. Nothing but bytes goes over the socket.
+
+One desk works for a client at a time: whoever finds the ledger taken by the desk of an earlier run
+or of a SuperNode that is gone asks it to make room, and otherwise refuses with the reason.
 """
 
 from __future__ import annotations
@@ -31,8 +34,15 @@ log = logging.getLogger("voile.federated.flower")
 
 _IDLE_SECONDS = 1800.0
 _START_SECONDS = 60.0
+_QUIET_SECONDS = 30.0
+"""A desk that nobody has asked for so long makes room for one of another run."""
+
+_ROOM_SECONDS = 10.0
+"""Longest wait for an earlier desk that is about to end."""
+
 _LENGTH = struct.Struct(">Q")
-_ASK, _PING = b"a", b"p"
+_ASK, _PING, _LEAVE = b"a", b"p", b"l"
+_ANSWER, _REFUSAL = b"a", b"r"
 _LONGEST = 1 << 32
 """Bytes of a message: more is a fault, not a message."""
 
@@ -72,12 +82,15 @@ def ask_resident(
         line.settimeout(timeout)
         try:
             _send(line, _PING if message is None else _ASK + message)
-            return _receive(line)
+            reply = _receive(line)
         except (OSError, EOFError):
             log.exception("The resident desk did not answer")
             raise FederationError(
                 "the resident desk did not answer; the client's log says why"
             ) from None
+    if reply.startswith(_REFUSAL):
+        raise FederationError(reply.removeprefix(_REFUSAL).decode())
+    return reply.removeprefix(_ANSWER)
 
 
 def _connect(place: Path) -> socket.socket | None:
@@ -99,6 +112,7 @@ def _start(open_desk: OpenDesk, context: Context, place: Path, keeper: int) -> s
         "socket": str(place),
         "keeper": keeper,
         "idle": _IDLE_SECONDS,
+        "quiet": _QUIET_SECONDS,
         "run_id": context.run_id,
         "node_id": context.node_id,
         "node_config": dict(context.node_config),
@@ -159,14 +173,20 @@ def main() -> None:
         door.bind(str(place))
         try:
             door.listen()  # whoever comes while the desk is being opened waits in line
-            desk = _open(order)
+            try:
+                desk = _open(order, place)
+            except (FederationError, SettingError) as error:
+                # Written from public settings alone: the server may know why.
+                log.error("The desk is not opened: %s", error)
+                _refuse(door, str(error))
+                raise SystemExit(1) from None
             log.info("Desk open (process %d)", os.getpid())
-            serve(desk, door, keeper=order["keeper"], idle=order["idle"])
+            serve(desk, door, keeper=order["keeper"], idle=order["idle"], quiet=order["quiet"])
         finally:
             place.unlink(missing_ok=True)
 
 
-def _open(order: dict[str, Any]) -> Desk:
+def _open(order: dict[str, Any], place: Path) -> Desk:
     from flwr.app import Context, RecordDict
 
     context = Context(
@@ -176,14 +196,78 @@ def _open(order: dict[str, Any]) -> Desk:
         state=RecordDict(),
         run_config=order["run_config"],
     )
-    hold_place(context)
     open_desk = getattr(importlib.import_module(order["module"]), order["function"])
-    desk: Desk = open_desk(context)
-    return desk
+    end, leaving = time.monotonic() + _ROOM_SECONDS, False
+    while True:
+        try:
+            hold_place(context)
+            desk: Desk = open_desk(context)
+            return desk
+        except (FederationError, SettingError):
+            # An earlier desk of this node may be in the way: the next attempt tells.
+            leaving = leaving or _make_room(order["node_id"], place)
+            if not leaving or time.monotonic() > end:
+                raise
+        time.sleep(0.5)
 
 
-def serve(desk: Desk, door: socket.socket, *, keeper: int, idle: float) -> None:
-    """Answer one caller after the other, until the keeper is gone or nobody comes."""
+def _make_room(node: int, place: Path) -> bool:
+    """Ask other desks of a node to end; whether one of them does."""
+    others = [one for one in place.parent.glob(f"*-{node:x}-*.sock") if one != place]
+    leaving = [_asked_to_leave(one) for one in others]  # all of them, whatever the first one says
+    return any(leaving)
+
+
+def _asked_to_leave(place: Path) -> bool:
+    line = _connect(place)
+    if line is None:  # left behind by one that was killed
+        return False
+    with line:
+        line.settimeout(2.0)
+        try:
+            _send(line, _LEAVE)
+            return _receive(line) == _ANSWER
+        except TimeoutError:  # it is busy, or was stopped
+            return False
+        except (OSError, EOFError):  # it ends this very moment
+            return True
+
+
+def _refuse(door: socket.socket, reason: str) -> None:
+    """Tell those who wait for the desk why there is none; whoever comes later tries anew."""
+    door.settimeout(1.0)
+    end = time.monotonic() + 1.0
+    while time.monotonic() < end:
+        try:
+            line, _ = door.accept()
+        except TimeoutError:
+            return
+        with line:
+            line.settimeout(5.0)
+            try:
+                _receive(line)
+                _send(line, _REFUSAL + reason.encode())
+            except (OSError, EOFError):
+                log.warning("Somebody who waited for the desk hung up")
+
+
+def serve(
+    desk: Desk, door: socket.socket, *, keeper: int, idle: float, quiet: float = _QUIET_SECONDS
+) -> None:
+    """Answer one caller after the other, until the keeper is gone or nobody comes.
+
+    Parameters
+    ----------
+    desk : Desk
+    door : socket
+        Listens.
+    keeper : int
+        The process with which the desk ends.
+    idle : float
+        Seconds without a caller after which it ends.
+    quiet : float
+        Seconds without a caller after which it makes room for another desk of its client.
+    """
     door.settimeout(1.0)
     last = time.monotonic()
     while is_alive(keeper) and time.monotonic() - last < idle:
@@ -196,7 +280,15 @@ def serve(desk: Desk, door: socket.socket, *, keeper: int, idle: float) -> None:
             line.settimeout(60.0)
             try:
                 asked = _receive(line)
-                _send(line, b"" if asked == _PING else desk.answer(asked.removeprefix(_ASK)))
+                if asked == _LEAVE:
+                    leaves = time.monotonic() - last >= quiet or not is_alive(keeper)
+                    _send(line, _ANSWER if leaves else _REFUSAL)
+                    if leaves:
+                        log.info("The desk makes room for another one")
+                        return
+                    continue
+                answer = b"" if asked == _PING else desk.answer(asked.removeprefix(_ASK))
+                _send(line, _ANSWER + answer)
             except Exception:
                 log.exception("A message was not answered")
         last = time.monotonic()
