@@ -179,7 +179,7 @@ MODELS = (
     ),
     Bug(
         "clients who add a quarter of their share of the noise",
-        replace(Terms, "share", lambda self, scale: _share(self, scale) / 4.0),
+        replace(Terms, "share", lambda self, scale, attempt=0: _share(self, scale, attempt) / 4.0),
         "federated: one row of a client (EBM), seen by a server that adds up masked answers",
     ),
 )
