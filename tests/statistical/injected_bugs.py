@@ -367,7 +367,7 @@ BUGS = CORE + MODELS + PROTOCOL
 
 _FEWER = {
     LATE.format("a client that is late"): 350,
-    LATE.format("another client than the late one"): 2000,
+    LATE.format("another client than the late one"): 3000,
     AGAIN.format(" after restarts, its memory old or lost"): 30,
     AGAIN.format(" after restarts, an older ledger put back"): 30,
     "federated protocol: a job reopened on other terms": 30,

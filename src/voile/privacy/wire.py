@@ -55,14 +55,16 @@ def lasting(cls: C) -> C:
 @contextmanager
 def declared(*classes: type) -> Iterator[None]:
     """Declare classes for a while: what audits send to their own desks, and nobody else knows."""
-    new = [one for one in classes if _CLASSES.get(one.__name__) is not one]
-    for one in new:
-        sendable(one)
+    new: list[str] = []
     try:
+        for one in classes:
+            if _CLASSES.get(one.__name__) is not one:
+                sendable(one)
+                new.append(one.__name__)
         yield
     finally:
-        for one in new:
-            del _CLASSES[one.__name__]
+        for name in new:
+            del _CLASSES[name]
 
 
 class MissingParts(VoileError):
