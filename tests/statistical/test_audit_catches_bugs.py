@@ -6,19 +6,25 @@ python benchmarks/audit.py --parts clean.
 """
 
 import pytest
-from injected_bugs import BUGS, find_subset
+from injected_bugs import BUGS, SLOW, find_subset
 
 TRIALS = {trial.title: trial for trial in find_subset()}
 SETTINGS = {"confidence": 0.999, "processes": 1, "random_state": 1, "noise_seed": 1}
 
 
-@pytest.mark.parametrize("trial", TRIALS.values(), ids=TRIALS)
+def marked(value, name, slow):
+    return pytest.param(value, id=name, marks=[pytest.mark.slow] if slow else [])
+
+
+@pytest.mark.parametrize(
+    "trial", [marked(trial, title, title in SLOW) for title, trial in TRIALS.items()]
+)
 def test_clean_code_passes(trial):
     found = trial.audit(**SETTINGS)
     assert found.verdict == "not exceeded", found
 
 
-@pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.name)
+@pytest.mark.parametrize("bug", [marked(bug, bug.name, bug.slow) for bug in BUGS])
 def test_a_planted_bug_is_caught(bug):
     with bug.plant():
         found = TRIALS[bug.trial].audit(**SETTINGS)

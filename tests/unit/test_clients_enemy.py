@@ -1306,3 +1306,18 @@ def test_two_classes_of_one_name_are_told_apart():
     with pytest.raises(TypeError, match="RowCount"):
         sendable(dataclasses.make_dataclass("RowCount", ["a"], frozen=True))
     assert wire._CLASSES["RowCount"] is RowCount
+
+
+def test_what_is_declared_for_a_while_is_unknown_before_and_after():
+    one = dataclasses.make_dataclass("ForAWhile", ["a"], frozen=True)
+    with wire.declared(one, RowCount):
+        body = Packer().pack(one(5)).body
+        assert Unpacker().unpack(body) == one(5)
+    assert "ForAWhile" not in wire._CLASSES
+    assert wire._CLASSES["RowCount"] is RowCount
+    with pytest.raises(VoileError):
+        Unpacker().unpack(body)
+    other = dataclasses.make_dataclass("RowCount", ["a"], frozen=True)
+    with pytest.raises(TypeError), wire.declared(one, other):
+        pass
+    assert "ForAWhile" not in wire._CLASSES

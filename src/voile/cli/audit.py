@@ -19,7 +19,7 @@ def audit(
         typer.Argument(
             metavar="[MODEL | FAMILY...]",
             help="File of a model, or families: core, ebm, prototypes, maps, explainer, networks, "
-            "clients. All families by default.",
+            "clients, protocol. All families by default.",
         ),
     ] = None,
     epsilon: Annotated[

@@ -19,6 +19,7 @@ FAMILIES = {
     "explainer": "voile.audit.trials.explainer",
     "networks": "voile.audit.trials.networks",
     "clients": "voile.audit.trials.clients",
+    "protocol": "voile.audit.trials.protocol",
 }
 """Families of trials, and where they are."""
 
@@ -33,7 +34,8 @@ def find_trials(
     Parameters
     ----------
     families : sequence of str, optional
-        "core", "ebm", "prototypes", "maps", "explainer", "networks", "clients".
+        "core", "ebm", "prototypes", "maps", "explainer", "networks", "clients",
+        "protocol".
     epsilon, delta : float
         The claims; larger ones take fewer runs to test.
     """
