@@ -260,7 +260,9 @@ def registered(factory, name=None):
     return name
 
 
-@pytest.mark.parametrize(("factory", "message"), PLANTED, ids=lambda one: str(one)[-30:])
+@pytest.mark.parametrize(
+    ("factory", "message"), PLANTED, ids=lambda one: getattr(one, "__name__", str(one))
+)
 def test_what_remembers_is_refused(factory, message):
     OUTSIDE.update(calls=0, last=0.0)
     with pytest.raises(SettingError, match=message):

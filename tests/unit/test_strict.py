@@ -30,7 +30,7 @@ from voile.models.evaluation import Evaluation
 from voile.models.evaluation.record import Measure, told_figures
 from voile.models.locally_linear.pictures import SmoothBasis
 from voile.models.lvq.files import to_dict as lvq_to_dict
-from voile.privacy.clients.memory import DeskMemory
+from voile.privacy.clients.memory import AnswerMemory
 from voile.privacy.events import Gaussian, Plan, event_from_dict
 from voile.strict import MOST_DEEP, Strict, is_text
 
@@ -212,19 +212,34 @@ def test_events_are_counted(count):
         Gaussian(count, 1.0)
 
 
+KEPT = {
+    "plan": 0,
+    "step": "a",
+    "index": 1,
+    "attempt": 0,
+    "names": "",
+    "noise": "operating system entropy",
+    "before": "",
+    "salt": "00",
+    "values": "AAAAAAAAAAA=",
+}
+
+
 @pytest.mark.parametrize(
-    "jobs",
+    "answers",
     [
-        *([], 1, {"j": []}, {"j": {"0": 1}}, {"j": {"0": {}}}),
-        {"j": {"0": {"entry": "e", "looks": {"a": "1"}, "noise": "x"}}},
-        {"j": {"0": {"entry": "e", "looks": [], "noise": "operating system entropy"}}},
+        *([], 1, {"j": []}, {"j": {}}, {"j": {**KEPT, "more": 1}}, {"j": {**KEPT, "index": "1"}}),
+        *({"j": {**KEPT, name: 5}} for name in ("step", "names", "before", "salt", "values")),
+        *({"j": {**KEPT, name: "x"}} for name in ("noise", "salt", "values", "plan")),
     ],
 )
-def test_a_damaged_memory_is_refused_when_it_is_opened(jobs, tmp_path):
+def test_a_damaged_memory_is_refused_when_it_is_opened(answers, tmp_path):
     path = tmp_path / "memory"
-    path.write_text(json.dumps({"jobs": jobs}))
+    path.write_text(json.dumps({"answers": {"j": KEPT}}))
+    assert AnswerMemory(path).last("j").values.tolist() == [0]
+    path.write_text(json.dumps({"answers": answers}))
     with pytest.raises(LedgerUnavailable, match="Restore it"):
-        DeskMemory(path)
+        AnswerMemory(path)
 
 
 def test_a_basis_is_not_made_larger_than_memory():
