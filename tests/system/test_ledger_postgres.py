@@ -10,11 +10,32 @@ from postgres import Server
 from test_ledger_races import BUDGET, check_race, piece_of, run_helper
 from test_ledger_races import __file__ as races
 
-from voile import Budget, Ledger
-from voile.errors import BudgetExceeded, LedgerMismatch, LedgerUnavailable, SettingError
+from voile import Budget, Category, Ledger, Number, Schema, protect
+from voile.errors import (
+    BudgetExceeded,
+    FederationError,
+    LedgerMismatch,
+    LedgerUnavailable,
+    SettingError,
+)
+from voile.privacy.budget import Relation
+from voile.privacy.clients.desk import Desk
+from voile.privacy.clients.questions import (
+    Answer,
+    LookAt,
+    Opening,
+    Payment,
+    SumOver,
+    envelope,
+)
+from voile.privacy.clients.terms import Terms
 from voile.privacy.events import Gaussian, Plan
 from voile.privacy.ledger import tables
 from voile.privacy.ledger.entry import new_entry
+from voile.privacy.ledger.jobs import SqlJobs
+from voile.privacy.mechanisms.sums import gaussian_measure
+from voile.privacy.queries import RowCount
+from voile.privacy.wire import Packer, Unpacker
 
 PIECE = Plan.of(a=Gaussian(noise_multiplier=100))
 
@@ -288,3 +309,69 @@ def test_a_server_that_stops_is_no_fresh_budget(server, database):
         server.start()
     assert list(ledger.history()) == entries
     assert ledger.spend(PIECE, "after").seq == 4
+
+
+# -- clients of a federation -----------------------------------------------------------------------
+
+
+def client(database):
+    """A client's agent with a ledger in the database, and a server that says what it likes."""
+    schema = Schema({"x": Number(-4, 4)}, target=Category([0, 1]))
+    table = protect({"x": [0.0, 1.0, 2.0]}, [0, 1, 1], schema=schema)
+    desk = Desk(table, Ledger(database, BUDGET, dataset="client"), name="a")
+    terms, packer = Terms("nobody", ("a",)), Packer()
+
+    def say(question):
+        reply = desk.answer(envelope(packer, packer.pack(question), set()))
+        return Unpacker().unpack(reply)
+
+    def begin():
+        say(Opening("job", schema, Relation.ADD_REMOVE, terms))
+        return say(Payment("job", 0, PIECE, "job", None, True))
+
+    def ask_count():
+        grid = gaussian_measure(RowCount(), PIECE["a"], Relation.ADD_REMOVE, 1).grid
+        return say(SumOver("job", LookAt(0, "a", 0), schema, (), RowCount(), grid))
+
+    return desk, begin, ask_count
+
+
+def test_one_agent_works_for_a_client_and_its_record_outlives_it(database):
+    desk, begin, ask_count = client(database)
+    with pytest.raises(FederationError, match="already"):
+        client(database)
+    paid = begin()
+    assert isinstance(ask_count(), Answer)
+    desk.close()
+    desk, begin, ask_count = client(database)
+    assert begin().entry == paid.entry
+    assert "answered before" in ask_count().reason
+    ledger = Ledger(database, dataset="client")
+    assert len(ledger.history()) == 1
+    ledger.verify()
+    desk.close()
+
+
+def test_a_second_agent_that_got_past_the_lock_answers_nothing(database, monkeypatch):
+    first, begin, ask_count = client(database)
+    monkeypatch.setattr(SqlJobs, "hold", lambda *_: lambda: None)
+    second, begin_again, ask_again = client(database)
+    assert begin_again().entry == begin().entry
+    said = [ask_count(), ask_again()]
+    assert sum(isinstance(one, Answer) for one in said) == 1
+    assert "Another run" in said[1].reason
+    first.close()
+    second.close()
+
+
+def test_the_record_of_a_client_cannot_be_changed(database):
+    desk, begin, ask_count = client(database)
+    begin()
+    assert isinstance(ask_count(), Answer)
+    desk.close()
+    for verb in ("DELETE FROM voile_job_line", "UPDATE voile_job_line SET kind = 'x'"):
+        with pytest.raises(psycopg.errors.RaiseException, match="append-only"):
+            ask(database, verb)
+    ask(database, "DROP TRIGGER voile_job_line_append_only ON voile_job_line")
+    with pytest.raises(LedgerMismatch, match="guards"):
+        Ledger(database, dataset="client")
