@@ -179,9 +179,13 @@ def keeper(monkeypatch):
     """A process that stands for the SuperNode."""
     process = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
     monkeypatch.setattr(os, "getppid", lambda: process.pid)
+    monkeypatch.setattr(resident, "_started", [])
     yield process
     process.kill()
     process.communicate()
+    for desk in resident._started:
+        desk.kill()
+        desk.wait()
 
 
 def wait_until(what, seconds=20):
@@ -291,8 +295,6 @@ def test_a_desk_whose_keeper_is_gone_makes_room(keeper, with_ledger, monkeypatch
     monkeypatch.setattr(os, "getppid", os.getpid)  # the SuperNode was started again
     assert ask(open_real, with_ledger(7), "hello", b"")[0] == "answer"
     assert resident._started[-2].wait(20) == 0
-    resident._started[-1].kill()
-    resident._started[-1].wait()
 
 
 def test_a_stopped_desk_is_in_the_way_until_it_is_killed(keeper, with_ledger, monkeypatch):
@@ -307,8 +309,6 @@ def test_a_stopped_desk_is_in_the_way_until_it_is_killed(keeper, with_ledger, mo
     stopped.kill()
     stopped.wait()
     assert ask(open_real, with_ledger(7), "hello", b"")[0] == "answer"
-    resident._started[-1].kill()
-    resident._started[-1].wait()
 
 
 def test_in_one_process_the_desk_of_an_earlier_run_lets_go_of_its_ledger():
