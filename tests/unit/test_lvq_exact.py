@@ -16,6 +16,7 @@ from voile.models.lvq.plain import Costs
 from voile.models.lvq.pulls import distances
 from voile.models.lvq.queries import LARGEST_PULL, ClassSums, ClusterSums, Lengths, Pulls
 from voile.models.lvq.space import BITS, CLASSES, ONE, POINTS, SQUARES, Space
+from voile.models.whole_numbers import squared_norms
 from voile.privacy.events import Gaussian, Laplace, Plan, PoissonGaussian
 from voile.privacy.grant import reserve
 from voile.privacy.mechanisms import gaussian_sum, laplace_sum
@@ -331,3 +332,29 @@ def test_lots_by_place_are_for_looks_without_noise(event):
 def blobs_for_lots():
     schema = Schema({"a": Number(-1, 1), "b": Number(-1, 1)}, target=Category([0, 1]))
     return np.linspace(-1, 1, 20).reshape(10, 2), np.arange(10) % 2, schema
+
+
+@pytest.mark.parametrize("columns", [1, 3, 1000, 4096, 4097, 8192, 8193, 9000, 20_000])
+def test_squared_lengths_are_the_same_in_any_company(columns):
+    values = np.random.default_rng(0).normal(size=(9, columns))
+    whole = squared_norms(values)
+    alone = [squared_norms(values[i : i + 1])[0] for i in range(9)]
+    np.testing.assert_array_equal(whole, alone)
+    np.testing.assert_array_equal(whole[2:], squared_norms(values[2:]))
+    np.testing.assert_allclose(whole, (values**2).sum(axis=1), rtol=1e-12)
+
+
+def test_a_metric_of_many_directions_works_on_each_row_by_itself():
+    """With one more row, of no class, rows used to get other winners (einsum's buffer)."""
+    schema = Schema({"x": Number(-1, 1), "y": Number(-1, 1)}, target=Category([0, 1]))
+    space = Space(schema, np.zeros(2), 2.0)
+    places = np.array([[0.7, -0.2], [-0.2, 0.7], [0.1, 0.1]])
+    for seed in range(40):
+        some = np.random.default_rng(seed).normal(size=(4500, 2))
+        omega = np.vstack([some, some[:, ::-1]]) * 2.0**-6
+        query = MetricPulls(space, places, np.array([0, 0, 1]), 50.0, 1.0, omega)
+        points, classes = np.zeros((2, 2)), np.zeros(2, dtype=np.int64)
+        both = query._coefficients(points, classes, space.whole(places), 512.0)
+        one = query._coefficients(points[:1], classes[:1], space.whole(places), 512.0)
+        for together, alone in zip(both, one, strict=True):
+            assert together[0] == together[1] == alone[0]

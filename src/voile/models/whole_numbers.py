@@ -20,6 +20,9 @@ from voile.privacy.queries import Block, Query
 Floats = NDArray[np.float64]
 
 _ROW_BITS, _MATRIX_BITS = 22, 20
+_BUFFER = 4096
+"""Numbers of a row that are added up at once."""
+
 MOST_COLUMNS = 2**17
 """Most columns of an exact product."""
 
@@ -55,6 +58,19 @@ def in_units(sums: NDArray[np.int64], bits: int, grid: float) -> NDArray[np.int6
 def exponent(grid: float) -> int:
     """The e of a grid 2^-e."""
     return 1 - math.frexp(grid)[1]
+
+
+def squared_norms(rows: Floats) -> Floats:
+    """Squared length of each row, shape (rows,), the same for a row in any company.
+
+    numpy's einsum has a buffer of 8,192 numbers: longer rows are added up in another order when
+    there is one of them than when there are several.
+    """
+    result = np.zeros(len(rows))
+    for start in range(0, rows.shape[1], _BUFFER):
+        part = rows[:, start : start + _BUFFER]
+        result += np.einsum("ij,ij->i", part, part)
+    return result
 
 
 def exact_product(rows: Floats, matrix: Floats) -> Floats:

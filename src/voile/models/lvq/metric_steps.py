@@ -18,7 +18,14 @@ from voile.models.lvq.pulls import margin_pulls
 from voile.models.lvq.queries import LARGEST_PULL
 from voile.models.lvq.space import BITS, ONE, Space, check_prototypes, chunks, keeps
 from voile.models.public_numbers import check_lot, check_numbers
-from voile.models.whole_numbers import WholeQuery, exact_product, exponent, in_units, whole
+from voile.models.whole_numbers import (
+    WholeQuery,
+    exact_product,
+    exponent,
+    in_units,
+    squared_norms,
+    whole,
+)
 from voile.privacy.queries import Block, Preparation
 from voile.privacy.wire import sendable
 from voile.schema import Schema
@@ -120,7 +127,7 @@ class MetricPulls(WholeQuery):
             far = np.empty((len(points), len(prototypes)))
             for number, prototype in enumerate(own):
                 gap = moved - prototype
-                far[:, number] = np.einsum("ij,ij->i", gap, gap)
+                far[:, number] = squared_norms(gap)
             plus, minus, a, b, used = margin_pulls(far, self.labels, classes, self.slope)
         # By the triangle inequality, so that cutting either pull can only shorten the share.
         lengths = np.abs(a) * _reach(points, prototypes[plus])

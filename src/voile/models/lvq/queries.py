@@ -18,7 +18,14 @@ from voile.models.features import Features
 from voile.models.lvq.pulls import Rule, distances, short_pulls
 from voile.models.lvq.space import BITS, ONE, Space, check_prototypes, chunks, keeps
 from voile.models.public_numbers import check_lot, check_number, check_numbers, feature_count
-from voile.models.whole_numbers import WholeQuery, exact_product, exponent, in_units, whole
+from voile.models.whole_numbers import (
+    WholeQuery,
+    exact_product,
+    exponent,
+    in_units,
+    squared_norms,
+    whole,
+)
 from voile.privacy.queries import Block, Preparation, Query
 from voile.privacy.wire import sendable
 from voile.schema import Schema
@@ -80,7 +87,7 @@ class Moments(Query):
         columns = {name: block[name] for name in self.schema}
         points = np.nan_to_num(features.encode(columns, block.rows).astype(np.float64))
         d = max(len(features), 1)
-        squares = np.einsum("ij,ij->i", points, points) / d
+        squares = squared_norms(points) / d
         return np.column_stack([points / math.sqrt(d), squares, np.ones(block.rows)])
 
 
@@ -190,7 +197,7 @@ class Lengths(WholeQuery):
         for points, _, classes in chunks(block, self.layout.size, beside=len(self.matrix)):
             with np.errstate(over="ignore", invalid="ignore"):  # of huge matrices
                 moved = exact_product(points / ONE, self.matrix)
-                lengths = np.einsum("ij,ij->i", moved, moved) / grid
+                lengths = squared_norms(moved) / grid
             most = min(largest, 2.0**62)
             # Also for what is not a number: as an integer it would be the smallest there is.
             lengths = np.where(lengths < most, lengths, most)
