@@ -284,7 +284,7 @@ def nobody_after_a_failing_row(work, block):
 
 
 def any_roster(self, look, roster, known):
-    with patch.object(self, "used", {}):
+    with patch.object(self, "used", {}), patch.object(self, "_asked", {}):
         _check_roster(self, look, roster, known)
 
 

@@ -1,22 +1,30 @@
 """The record of a client's jobs: line by line, written once, by one agent, with the payment."""
 
+import json
 import sqlite3
 import subprocess
 import sys
 import textwrap
 from pathlib import Path
 
+import numpy as np
 import pytest
-from test_clients_enemy import PLAN, Server, desk, paid
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+from test_clients_enemy import PLAN, SCHEMA, Server, desk, layout, paid, residuals, rows
 
-from voile import Budget, Ledger
-from voile.errors import FederationError, LedgerMismatch, LedgerUnavailable
+from voile import Budget, Ledger, protect
+from voile.errors import DataError, FederationError, LedgerMismatch, LedgerUnavailable
+from voile.models.lvq.queries import ClassSums
+from voile.models.lvq.space import Space
+from voile.privacy.clients.desk import Desk
+from voile.privacy.clients.masks import Roster
 from voile.privacy.clients.questions import Answer, Joined, Paid, Refusal
-from voile.privacy.events import Gaussian, Plan
+from voile.privacy.events import Gaussian, Plan, Step
 from voile.privacy.ledger.job_lines import ANSWERED, PAID
 from voile.privacy.ledger.jobs import open_jobs
 from voile.privacy.ledger.sql import SqlBook
 from voile.privacy.queries import RowCount
+from voile.privacy.wire import Unpacker
 
 BUDGET = Budget(50, 1e-5)
 JOB = "f" * 64
@@ -276,10 +284,133 @@ def test_an_old_ledger_beside_a_newer_memory_is_noticed(tmp_path):
     old = book.read_bytes()
     answers = [server.ask(RowCount(), index=k) for k in range(2)]
     server.desk.close()
+    newest = book.read_bytes()
     book.write_bytes(old)
-    server = again(tmp_path, memory=memory)
-    assert "older copy" in server.open().reason
+    with pytest.raises(LedgerMismatch, match="older copy"):  # whatever job would be asked for next
+        again(tmp_path, memory=memory)
+    book.write_bytes(newest)
+    again(tmp_path, memory=memory).desk.close()
     assert all(isinstance(one, Answer) for one in answers)
+
+
+def test_a_memory_forgets_vectors_and_not_that_there_were_answers(tmp_path):
+    book, memory = tmp_path / "book.db", tmp_path / "memory.json"
+    server = again(tmp_path, memory=memory)
+    server.open()
+    server.pay()
+    old = book.read_bytes()
+    for index in range(2):
+        assert isinstance(server.ask(RowCount(), index=index), Answer)
+    for number in range(17):
+        other = Server(server.desk, job=f"job {number}")
+        other.open()
+        other.pay(Plan.of(a=Gaussian(1, 90.0)))
+        assert isinstance(other.ask(RowCount(), event=Gaussian(1, 90.0)), Answer)
+    server.desk.close()
+    book.write_bytes(old)
+    with pytest.raises(LedgerMismatch, match="older copy"):
+        again(tmp_path, memory=memory)
+
+
+def test_a_desk_answers_in_its_own_process_alone():
+    server = paid(desk())
+    server.desk._process -= 1
+    assert "process" in server.ask(RowCount()).reason
+    jobs = open_jobs(Ledger(BUDGET))
+    jobs._process -= 1
+    with pytest.raises(LedgerMismatch):
+        jobs.add(JOB, None, PAID, {})
+
+
+def test_what_another_run_has_answered_is_not_tried_again_here(tmp_path, monkeypatch):
+    """A desk that lost a race forgets the sum and sample that it has made."""
+    keys = {name: X25519PrivateKey.generate().public_key().public_bytes_raw() for name in "bcd"}
+    ledger = Ledger(BUDGET)
+    servers = [
+        Server(desk(ledger=ledger), "shares", others=("b", "c", "d"), dropouts=1) for _ in range(2)
+    ]
+    own = [one.open().key for one in servers]
+    assert all(isinstance(one.pay(), Paid) for one in servers)
+    said = [
+        one.ask(RowCount(), roster=Roster(0, keys | {"a": key}))
+        for one, key in zip(servers, own, strict=True)
+    ]
+    assert isinstance(said[0], Answer)
+    assert "Another run" in said[1].reason
+    keys["a"] = servers[1].open().key
+    del keys["d"]
+    assert isinstance(servers[1].ask(RowCount(), roster=Roster(1, keys)), Refusal)
+
+
+def test_what_rows_keep_is_made_anew_after_a_preparation_failed(monkeypatch):
+    """Neither the old nor the new preparation is believed of rows that keep some of both."""
+    from voile.models.ebm.queries import Layout
+
+    server = paid(desk(), Plan.of(a=Gaussian(9, 5.0)))
+    first, other = layout(), layout((0, 2, 4, 6, 8))
+    exact = server.ask(residuals(first), 0, prepared=(first,))
+    assert isinstance(exact, Answer)
+    real = Layout.prepare
+
+    def fail(self, block):
+        real(self, block)
+        raise KeyboardInterrupt  # outside the net, as a disk or memory that fails
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Layout, "prepare", fail)
+        with pytest.raises(KeyboardInterrupt):
+            server.ask(residuals(other, 8, mixing=(np.full(2, 2048),) * 4), 1, prepared=(other,))
+    job = server.desk._open_jobs["job"]
+    assert (job.table, job.prepared) == (None, ())
+    assert isinstance(server.ask(residuals(first), 1, prepared=(first,)), Answer)
+
+
+def test_servers_are_not_told_of_paths_and_budgets(tmp_path, monkeypatch):
+    ledger = Ledger(tmp_path / "secret place.db", Budget(0.3, 1e-6))
+    server = Server(desk(ledger=ledger))
+    server.open()
+    said = [server.pay(Plan.of(a=Gaussian(1, 0.5)))]
+    assert isinstance(server.pay(Plan.of(a=Gaussian(3, 50.0))), Paid)
+
+    def away(self, work):
+        raise LedgerUnavailable(f"The ledger {tmp_path}/secret place.db does not answer.")
+
+    def gone(self, work):
+        raise LedgerMismatch(f"The ledger {tmp_path}/secret.db no longer holds entry 1.")
+
+    for failure in (away, gone):
+        with monkeypatch.context() as patch:
+            patch.setattr(SqlBook, "_transaction", failure)
+            said.append(server.ask(RowCount(), event=Gaussian(3, 50.0)))
+    for one in said:
+        assert isinstance(one, Refusal)
+        assert "secret" not in one.reason
+        assert "0.3" not in one.reason
+        assert str(tmp_path) not in one.reason
+
+
+def test_weighted_rows_use_up_no_look_for_queries_without_weights():
+    X, y = rows(20)
+    table = protect(X, y, schema=SCHEMA, weights=np.ones(20), largest_weight=2.0)
+    one = Desk(table, Ledger(BUDGET), name="a")
+    server, space = paid(one), Space(SCHEMA, np.zeros(4), 1.0)
+    assert "weights" in server.ask(ClassSums(space, False), prepared=(space,)).reason
+    assert isinstance(server.ask(RowCount()), Answer)
+
+
+def test_words_of_a_plan_are_short():
+    server = Server(desk())
+    server.open()
+    assert isinstance(server.pay(what="x" * 501, final=False), Refusal)
+    assert isinstance(server.pay(Plan((Step("y" * 501, Gaussian(1, 5.0)),))), Refusal)
+    assert server.desk.ledger.refusals() == ()
+
+
+def test_arrays_of_a_message_do_not_share_bytes():
+    head = json.dumps({"$t": [{"$a": ["<f8", [4], 0, 32]}] * 3}).encode()
+    message = len(head).to_bytes(4, "little") + head + bytes(32)
+    with pytest.raises(DataError, match="shorter"):
+        Unpacker().unpack(message)
 
 
 def test_an_answer_that_may_have_left_is_the_one_that_is_given(tmp_path):

@@ -235,9 +235,12 @@ KEPT = {
 )
 def test_a_damaged_memory_is_refused_when_it_is_opened(answers, tmp_path):
     path = tmp_path / "memory"
-    path.write_text(json.dumps({"answers": {"j": KEPT}}))
+    path.write_text(json.dumps({"answers": {"j": KEPT}, "heads": {"j": ""}}))
     assert AnswerMemory(path).last("j").values.tolist() == [0]
-    path.write_text(json.dumps({"answers": answers}))
+    path.write_text(json.dumps({"answers": answers, "heads": {}}))
+    with pytest.raises(LedgerUnavailable, match="Restore it"):
+        AnswerMemory(path)
+    path.write_text(json.dumps({"answers": {}, "heads": answers}))
     with pytest.raises(LedgerUnavailable, match="Restore it"):
         AnswerMemory(path)
 

@@ -32,6 +32,7 @@ class WholeQuery(Query):
 
     columns = ()
     fineness = 8
+    weighable = False
 
     def shares(self, block: Block) -> Floats:
         """One row at a time, for tests and small blocks."""

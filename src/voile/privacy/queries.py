@@ -11,13 +11,14 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from voile.errors import SettingError
 from voile.privacy.budget import Relation
+from voile.privacy.preparations import Preparation, last_kept
 from voile.privacy.query_kernels import clipped_total, place, weighted_counts
 from voile.privacy.sources.block import Block
 from voile.privacy.sources.source import TARGET
@@ -43,36 +44,6 @@ _DENSE = 4_000_000
 """Most numbers that a dense block of shares may hold (32 MB)."""
 
 _MOST_CELLS, _MOST_PARTS, _MOST_NESTED = 2**24, 10_000, 4
-
-
-class Preparation(ABC):
-    """What rows keep between accesses (bins, points, pixels), made of each row by itself.
-
-    Subclasses are frozen dataclasses; those that clients of a federation keep are declared
-    `voile.privacy.wire.lasting`.
-    """
-
-    if TYPE_CHECKING:
-
-        @property
-        def columns(self) -> tuple[str, ...]:
-            """Columns to read."""
-
-    @abstractmethod
-    def prepare(self, block: Block) -> None:
-        """Keep something of each row in ``block.kept``."""
-
-    @abstractmethod
-    def fits(self, prepared: Sequence[Preparation], schema: Schema) -> bool:
-        """Whether it can be made of rows that keep what ``prepared`` made: as for `Query.fits`."""
-
-
-P = TypeVar("P", bound=Preparation)
-
-
-def last_kept(prepared: Sequence[Preparation], kind: type[P]) -> P | None:
-    """The last preparation of a kind: what rows keep is what it made."""
-    return next((one for one in reversed(prepared) if isinstance(one, kind)), None)
 
 
 class Query(ABC):
@@ -109,10 +80,15 @@ class Query(ABC):
         def bounded(self) -> bool:
             """Whether what a row adds depends on that row alone; if not, only without noise."""
 
+        @property
+        def weighable(self) -> bool:
+            """Whether it can be asked of rows with weights."""
+
     else:
         signed = True
         fineness = 0
         bounded = True
+        weighable = True
 
     def fits(self, prepared: Sequence[Preparation], schema: Schema) -> bool:
         """Whether it can be asked of rows under ``schema`` that keep what ``prepared`` made.
@@ -361,6 +337,11 @@ class Together(Query):
     def bounded(self) -> bool:
         """Whether every part is."""
         return all(part.bounded for part in self.parts)
+
+    @property
+    def weighable(self) -> bool:
+        """Whether every part is."""
+        return all(part.weighable for part in self.parts)
 
     def fits(self, prepared: Sequence[Preparation], schema: Schema) -> bool:
         """Whether every part does."""

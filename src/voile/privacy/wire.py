@@ -297,7 +297,7 @@ class _Reading:
     """One message while it is read."""
 
     def __init__(self, data: memoryview, held: Mapping[str, tuple[Any, int]]) -> None:
-        self._data, self._held = data, held
+        self._data, self._held, self._taken = data, held, 0
         self.missing: dict[str, None] = {}
         self.used: dict[str, Any] = {}
 
@@ -359,7 +359,9 @@ class _Reading:
         count = math.prod(shape)
         if min([0, start, *shape]) < 0 or size != count * dtype.itemsize:
             raise DataError("An array of the message has another size than it says.")
-        if start + size > len(self._data):
+        self._taken += size
+        # Each byte belongs to one array: a small message must not become a large one.
+        if start + size > len(self._data) or self._taken > len(self._data):
             raise DataError("The message is shorter than it says: it was cut on its way.")
         # A copy: kernels are compiled for arrays that can be written to.
         return np.frombuffer(self._data[start : start + size], dtype=dtype).reshape(shape).copy()

@@ -172,6 +172,7 @@ class NetworkSteps(Query):
     rows_at_once: int | None = None
 
     columns = ()
+    weighable = False
 
     def __post_init__(self) -> None:
         count = parameter_count(self.description)

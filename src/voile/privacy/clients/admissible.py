@@ -7,17 +7,28 @@ passes here cannot fail for a single row; what does all the same counts as nothi
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 
-from voile.errors import FederationError, SchemaError
+from voile.errors import (
+    BudgetExceeded,
+    FederationError,
+    LedgerMismatch,
+    LedgerUnavailable,
+    SchemaError,
+    VoileError,
+)
 from voile.privacy.budget import Relation
 from voile.privacy.clients.questions import PROTOCOL, Opening
-from voile.privacy.clients.terms import Trust
+from voile.privacy.clients.terms import CLIENT, OF_CLIENTS, Trust
+from voile.privacy.ledger import Ledger
 from voile.privacy.queries import Preparation, Query
 from voile.privacy.query_kernels import check_bound
 from voile.privacy.sources.source import TARGET, check_columns
 from voile.schema import Category, Schema
 from voile.schema.columns import Column
+
+_PATH = re.compile(r"(?:[Tt]he (?:ledger|file|database) )?(?:\w+://|[A-Za-z]:\\|/)\S+")
 
 MOST_NUMBERS = 2**27
 """Longest vector that is summed (1 GiB); the largest networks have 10^8 weights."""
@@ -60,6 +71,31 @@ def check_opening(
         )
     if name not in terms.clients:
         raise FederationError(f"This client's name {name!r} is not among the job's.")
+
+
+def check_unit(unit: str | None, name: str, ledger: Ledger) -> None:
+    """Refuse to add up promises for rows and for clients: a row can change all of an update."""
+    if unit not in (None, CLIENT):
+        raise FederationError(f"This client knows no promise for a {unit!r}.")
+    of_clients = {OF_CLIENTS in entry.what for entry in ledger.history()}
+    if not ledger.budget.unlimited and of_clients - {unit == CLIENT}:
+        raise LedgerMismatch(
+            f"The ledger of client {name!r} counts promises for "
+            f"{'rows' if unit == CLIENT else 'whole clients'}: give this job another ledger."
+        )
+
+
+def explain_refusal(error: VoileError) -> str:
+    """What a server is told of a refusal: not where files lie, nor what is left of a budget."""
+    match error:
+        case BudgetExceeded():
+            return "its ledger refused: too little is left for this plan"
+        case LedgerUnavailable():
+            return "its ledger or memory cannot be written or read now; its own log says why"
+        case LedgerMismatch():
+            # In the client's own words a path may stand between "ledger" and the rest.
+            return _PATH.sub("its ledger", str(error))
+    return str(error)
 
 
 def check_schema(own: Schema, asked: object) -> Schema:
@@ -111,10 +147,14 @@ def check_preparations(preparations: object, schema: Schema) -> tuple[Preparatio
     return preparations
 
 
-def check_query(query: object, preparations: Sequence[Preparation], schema: Schema) -> Query:
-    """Refuse what is no query, or does not fit the schema and what rows keep."""
+def check_query(
+    query: object, preparations: Sequence[Preparation], schema: Schema, *, weighted: bool
+) -> Query:
+    """Refuse what is no query, or does not fit the schema, what rows keep, and their weights."""
     if not isinstance(query, Query):
         raise FederationError("The message holds no query.")
+    if weighted and not query.weighable:
+        raise FederationError("This client's rows have weights, and the query is for rows without.")
     _check_readable(query.columns, schema)
     if not query.fits(preparations, schema):
         raise FederationError("The rows keep something else than this query needs.")

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import logging
 import math
+import os
 import threading
 from collections.abc import Collection, Mapping
 from pathlib import Path
@@ -29,6 +30,8 @@ from voile.privacy.clients.admissible import (
     check_preparations,
     check_query,
     check_schema,
+    check_unit,
+    explain_refusal,
 )
 from voile.privacy.clients.desk_job import DeskJob, Measured
 from voile.privacy.clients.masks import Masker
@@ -121,8 +124,10 @@ class Desk:
         self._key, self._known = key, None if known_keys is None else dict(known_keys)
         self._open_jobs: dict[str, DeskJob] = {}
         self._packer, self._unpacker = Packer(), Unpacker(shared=True)
-        self._turn = threading.Lock()
+        self._turn, self._process = threading.Lock(), os.getpid()
         self._jobs = open_jobs(ledger)
+        if not ledger.budget.unlimited:
+            self._memory.check(self._jobs)
         # Held for life: a second desk of this client would answer beside this one.
         self._let_go = finalize(self, self._jobs.hold(name))
 
@@ -157,13 +162,16 @@ class Desk:
         try:
             if not self._let_go.alive:
                 raise FederationError(f"The desk of client {self.name!r} is closed.")
+            if os.getpid() != self._process:
+                # It would hide other answers behind the same masks.
+                raise FederationError("A desk answers in the process that opened it alone.")
             question = open_envelope(self._unpacker, message)
             return self._consider(question)
         except MissingParts as missing:
             return Lacking(missing.digests)
         except VoileError as error:
             _LOG.warning("client %s refused: %s", self.name, error)
-            return Refusal(str(error))
+            return Refusal(explain_refusal(error))
         except Exception as error:
             # The text of a foreign error may quote rows; its kind is all that leaves.
             _LOG.exception("client %s failed", self.name)
@@ -226,7 +234,7 @@ class Desk:
             job.grants[question.number] = known
             return Paid(known.entry.id, job.head)
         table, plan = self._table, question.plan
-        self._check_unit(question.unit)
+        check_unit(question.unit, self.name, self.ledger)
         counts = [event.count for event in plan.events]
         if sum(counts) > _MOST_LOOKS or len(counts) > _MOST_STEPS:
             raise FederationError(f"A plan has {_MOST_LOOKS} looks at most, {_MOST_STEPS} steps.")
@@ -271,17 +279,6 @@ class Desk:
         )
         return grant
 
-    def _check_unit(self, unit: str | None) -> None:
-        """A price for a whole client is not one for a row: a row can change all of an update."""
-        if unit not in (None, CLIENT):
-            raise FederationError(f"This client knows no promise for a {unit!r}.")
-        of_clients = {OF_CLIENTS in entry.what for entry in self.ledger.history()}
-        if not self.ledger.budget.unlimited and of_clients - {unit == CLIENT}:
-            raise LedgerMismatch(
-                f"The ledger of client {self.name!r} counts promises for "
-                f"{'rows' if unit == CLIENT else 'whole clients'}: give this job another ledger."
-            )
-
     # -- looks --------------------------------------------------------------------------------
 
     def _sum(self, job: DeskJob, question: SumOver) -> Answer:
@@ -314,7 +311,9 @@ class Desk:
         look = question.look
         event = job.grants[look.number].plan[look.label]
         table = self._table_for(job, question.schema, question.preparations)
-        query = check_query(question.query, question.preparations, table.schema)
+        query = check_query(
+            question.query, question.preparations, table.schema, weighted=table.weighted
+        )
         check_bounded(query, event)
         rate, scale, grid = 1.0, 0.0, question.grid
         if isinstance(event, _GAUSSIAN):
@@ -389,9 +388,13 @@ class Desk:
             return job.table
         check_schema(self._table.schema, schema)
         check_preparations(preparations, schema)
-        if job.table is None or job.schema != schema or done != preparations[: len(done)]:
-            job.table, job.schema, done = self._table.with_schema(schema), schema, ()
+        table = job.table
+        if table is None or job.schema != schema or done != preparations[: len(done)]:
+            table, done = self._table.with_schema(schema), ()
+        # Nothing is known of what rows keep until all of it is made: a disk or memory that fails
+        # half way leaves some with the old and some with the new.
+        job.table, job.prepared = None, ()
         for preparation in preparations[len(done) :]:
-            keep(job.table, preparation.columns, preparation.prepare, forgiving=True)
-        job.prepared = preparations
-        return job.table
+            keep(table, preparation.columns, preparation.prepare, forgiving=True)
+        job.table, job.schema, job.prepared = table, schema, preparations
+        return table

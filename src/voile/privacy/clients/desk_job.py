@@ -123,6 +123,9 @@ class DeskJob:
             If the client's memory knows more than the record: the ledger is an old copy.
         """
         lines = self.jobs.lines(self.key)
+        if self.last is not None and lines[-1:] != (self.last,):
+            # Another run has written: what this one has measured belongs to no answer.
+            self._measured, self._names = {}, {}
         self.paid, self.used, self.last = {}, {}, lines[-1] if lines else None
         try:
             for line in lines:

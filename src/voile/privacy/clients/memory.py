@@ -18,16 +18,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.errors import LedgerUnavailable
+from voile.errors import LedgerMismatch, LedgerUnavailable
 from voile.privacy.clients.questions import LookAt
+from voile.privacy.ledger.jobs import Jobs
 from voile.privacy.noise import NoiseSource
 from voile.strict import Strict
 
 _STRICT = Strict(LedgerUnavailable, "the memory of a client")
 _FIELDS = ("plan", "step", "index", "attempt", "names", "noise", "before", "salt", "values")
 
-_MOST_JOBS = 16
-"""Jobs whose last answer is kept; the oldest is forgotten first."""
+_MOST_JOBS, _MOST_HEADS = 16, 10_000
+"""Jobs whose last answer is kept, and of which a line of the record is; the oldest go first."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,12 +110,18 @@ class AnswerMemory:
     def __init__(self, path: str | Path | None) -> None:
         self._path = None if path is None else Path(path)
         self._answers: dict[str, KeptAnswer] = {}
+        self._heads: dict[str, str] = {}
         if self._path is not None and self._path.exists():
             try:
                 data = _STRICT.parse(_STRICT.load_text(self._path))
-                answers = _STRICT.fields(data, ("answers",), "the whole")["answers"]
-                if not isinstance(answers, dict):
-                    _STRICT.refuse("'answers'", "a mapping", answers)
+                found = _STRICT.fields(data, ("answers", "heads"), "the whole")
+                answers, heads = found["answers"], found["heads"]
+                for name, one in (("answers", answers), ("heads", heads)):
+                    if not isinstance(one, dict):
+                        _STRICT.refuse(f"{name!r}", "a mapping", one)
+                for job, head in heads.items():
+                    _STRICT.text(head, f"the head of job {job!r}")
+                self._heads = heads
                 self._answers = {
                     job: KeptAnswer.from_dict(one, f"job {job!r}") for job, one in answers.items()
                 }
@@ -134,6 +141,21 @@ class AnswerMemory:
         """The answer that was kept last for a job."""
         return self._answers.get(job)
 
+    def check(self, jobs: Jobs) -> None:
+        """Refuse a ledger that is an older copy than this memory, whatever job is asked for next.
+
+        Raises
+        ------
+        LedgerMismatch
+        """
+        for job, head in self._heads.items():
+            if head not in {"", *(line.digest for line in jobs.lines(job))}:
+                raise LedgerMismatch(
+                    f"The memory of this client, {self._path}, knows answers that its ledger does "
+                    "not: an older copy of the ledger was put back, or another one is given. Put "
+                    "the newest one back; a new ledger for other rows needs a memory of its own."
+                )
+
     def keep(self, job: str, answer: KeptAnswer) -> None:
         """Keep an answer: server and client may die together before it arrives."""
         if self._path is None:
@@ -142,12 +164,17 @@ class AnswerMemory:
         for old in list(answers)[: max(len(answers) - _MOST_JOBS + 1, 0)]:
             del answers[old]
         answers[job] = answer
+        heads = {key: head for key, head in self._heads.items() if key != job}
+        for old in list(heads)[: max(len(heads) - _MOST_HEADS + 1, 0)]:
+            del heads[old]
+        heads[job] = answer.before
+        stored = {"answers": {key: one.to_dict() for key, one in answers.items()}, "heads": heads}
         new = self._path.with_name(self._path.name + ".new")
         try:
             # It holds sums over the client's rows: nobody else may read it.
             handle = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
             with os.fdopen(handle, "w", encoding="utf-8") as file:
-                json.dump({"answers": {key: one.to_dict() for key, one in answers.items()}}, file)
+                json.dump(stored, file)
                 file.flush()
                 os.fsync(file.fileno())
             new.replace(self._path)
@@ -156,4 +183,4 @@ class AnswerMemory:
                 f"The memory of this client, {self._path}, cannot be written ({error.strerror}): "
                 "nothing was answered. Make room, or give another path."
             ) from error
-        self._answers = answers
+        self._answers, self._heads = answers, heads

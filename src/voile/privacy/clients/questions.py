@@ -23,6 +23,9 @@ from voile.schema import Schema
 
 PROTOCOL = 2
 
+_LONGEST_TEXT = 500
+"""Of the name of a plan, and of its steps: a ledger keeps them, also of plans that it refuses."""
+
 
 @sendable
 @dataclass(frozen=True)
@@ -66,6 +69,9 @@ class Payment:
     def __post_init__(self) -> None:
         if type(self.number) is not int or self.number < 0 or type(self.final) is not bool:
             raise DataError("A payment needs the whole number of its plan.")
+        labels = [step.label for step in self.plan]
+        if len(self.what) > _LONGEST_TEXT or max(map(len, labels), default=0) > _LONGEST_TEXT:
+            raise DataError(f"Words of a plan have at most {_LONGEST_TEXT} characters.")
 
 
 @sendable

@@ -55,7 +55,7 @@ class MemoryJobs:
     def __init__(self, facts: Facts) -> None:
         self._facts = facts
         self._lines: dict[str, list[JobLine]] = {}
-        self._lock = threading.Lock()
+        self._lock, self._process = threading.Lock(), os.getpid()
 
     def lines(self, job: str) -> tuple[JobLine, ...]:
         """All lines of a job."""
@@ -64,6 +64,8 @@ class MemoryJobs:
 
     def add(self, job: str, last: JobLine | None, kind: str, content: Content) -> JobLine:
         """Write the next line."""
+        if os.getpid() != self._process:
+            raise _another_run()  # a copy of it in a forked process knows nothing of this one's
         with self._lock:
             known = self._lines.setdefault(job, [])
             if (known[-1] if known else None) != last:
