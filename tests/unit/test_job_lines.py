@@ -21,7 +21,7 @@ from voile.privacy.clients.masks import Roster
 from voile.privacy.clients.questions import Answer, Joined, Paid, Refusal
 from voile.privacy.events import Gaussian, Plan, Step
 from voile.privacy.ledger.job_lines import ANSWERED, PAID
-from voile.privacy.ledger.jobs import open_jobs
+from voile.privacy.ledger.jobs import MemoryJobs, open_jobs
 from voile.privacy.ledger.sql import SqlBook
 from voile.privacy.queries import RowCount
 from voile.privacy.wire import Unpacker
@@ -454,3 +454,21 @@ def test_looks_may_be_left_out_and_not_asked_for_later(tmp_path):
         isinstance(server.ask(RowCount(), index=k, event=event), Answer) for k in range(0, 40, 2)
     )
     assert "answered before" in server.ask(RowCount(), index=5, event=event).reason
+
+
+def test_a_line_of_another_run_is_not_taken_for_a_commit_that_was_not_heard_of(monkeypatch):
+    ledger = Ledger(BUDGET)
+    servers = [Server(desk(ledger=ledger)) for _ in range(2)]
+    for one in servers:
+        one.open()
+        one.pay()
+    first = servers[0].ask(RowCount())
+    assert isinstance(first, Answer)
+
+    def lost(self, *given):
+        raise LedgerUnavailable("the database is away")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(MemoryJobs, "add", lost)
+        assert isinstance(servers[1].ask(RowCount()), Refusal)
+    assert isinstance(servers[1].ask(RowCount()), Refusal)

@@ -143,7 +143,7 @@ class Desk:
         self.close()
 
     def answer(self, message: bytes) -> bytes:
-        """Answer one message; never raises, and refusals depend on public facts alone."""
+        """Answer one message; never raises. Refusals depend on public facts and on the ledger."""
         with self._turn, at_client(self.name):
             return self._packer.pack(self._reply(message)).body
 

@@ -255,7 +255,8 @@ class DeskJob:
             "index": look.index,
             "attempt": kept.attempt,
             "names": kept.names,
-            "values": kept.digest if self.memory.lasts else "",
+            # No two answers have the same, so that a line of another run is not taken for this one.
+            "values": kept.digest if self.memory.lasts else hashlib.sha256(kept.salt).hexdigest(),
             "noise": str(kept.noise),
         }
         try:
