@@ -280,6 +280,8 @@ class ClientStates(RuleBasedStateMachine):
         """On a system that knows no such lock, both work; the record alone keeps them apart."""
         with mock.patch.object(SqlJobs, "hold", return_value=_nothing):
             self.start()
+        self.ask("one", "a", "next", "four", ROSTERS[0], 0, 0, tells=False)
+        self.ask("one", "a", "last", "four", ROSTERS[0], 0, 1, tells=False)
 
     @rule()
     @precondition(lambda self: self.file)

@@ -10,6 +10,7 @@ from hypothesis.stateful import run_state_machine_as_test
 
 from voile.errors import LedgerMismatch
 from voile.privacy.clients.desk_job import DeskJob
+from voile.privacy.clients.memory import AnswerMemory
 from voile.privacy.ledger.jobs import MemoryJobs, SqlJobs
 
 FEW = settings(
@@ -39,6 +40,8 @@ def test_many_random_histories_of_a_client():
 
 def _forgetful(stack):
     """After a restart nothing is known of what was answered, as if there were no record."""
+    stack.enter_context(mock.patch.object(AnswerMemory, "check"))
+    stack.enter_context(mock.patch.object(AnswerMemory, "last", return_value=None))
     for kind in (SqlJobs, MemoryJobs):
         stack.enter_context(mock.patch.object(kind, "lines", return_value=()))
         real = kind.add

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.errors import FederationError
+from voile.errors import FederationError, LedgerMismatch
 from voile.privacy.budget import Budget, Relation
 from voile.privacy.clients.desk import Desk
 from voile.privacy.clients.masks import Roster
@@ -183,15 +183,13 @@ class ClientFiles:
         return Desk(self._table, ledger, name="a", memory=self._folder / "memory")
 
     @contextmanager
-    def beside(self) -> Iterator[tuple[Desk, ...]]:
-        """A second one at the same time, if it is let in."""
-        try:
-            second = self.start()
-        except FederationError:
-            yield ()
-            return
-        with second:
-            yield (second,)
+    def started(self) -> Iterator[tuple[Desk, ...]]:
+        """All that can be started: one, a second one at the same time, or none from old files."""
+        with ExitStack() as stack:
+            found: list[Desk] = []
+            with suppress(FederationError, LedgerMismatch):
+                found.extend(stack.enter_context(self.start()) for _ in range(2))
+            yield tuple(found)
 
     def keep(self, state: str) -> None:
         """Copy all files as they are."""

@@ -150,12 +150,12 @@ class AskedAgain:
         with TemporaryDirectory() as folder:
             files = ClientFiles(Path(folder), table, self.stored)
             for index in range(2):
-                with files.start() as desk, files.beside() as second:
-                    for one in (desk, *second):
+                with files.started() as desks:
+                    for one in desks:
                         server.begin(one)
                     files.keep(f"before {index}")
-                    more.know(values_of(server.ask(desk, COUNT.query, index)))
-                    for one in (desk, *second):
+                    more.know(values_of(server.ask(desks[0], COUNT.query, index)))
+                    for one in desks:
                         more.add(server.ask(one, COUNT.query, index), COUNT, server)
             files.keep("newest")
             # One of the files alone: whoever puts both back has no record of the answers at all.
@@ -163,8 +163,8 @@ class AskedAgain:
             for state, name in (("newest", "memory"), *old):
                 files.put_back("newest", *files.names)
                 files.put_back(state, name)
-                with files.start() as desk, files.beside() as second:
-                    for one in (desk, *second):
+                with files.started() as desks:
+                    for one in desks:
                         server.begin(one)
                         for index in (0, 1):
                             more.add(server.ask(one, COUNT.query, index), COUNT, server)
