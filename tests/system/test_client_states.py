@@ -20,9 +20,10 @@ FEW = settings(
     derandomize=True,
     suppress_health_check=list(HealthCheck),
 )
-MANY = settings(FEW, max_examples=500)
+MANY = settings(FEW, max_examples=150)
+"""More, such as 500, are tried by hand when the protocol changes."""
 # A fault is shown by the first history that finds it: the shortest one is for people.
-PLANTED = settings(FEW, max_examples=200, phases=[Phase.generate])
+PLANTED = settings(FEW, max_examples=120, phases=[Phase.generate])
 
 
 def test_random_histories_of_a_client():
@@ -35,7 +36,7 @@ def test_random_histories_of_a_client():
 def test_many_random_histories_of_a_client():
     ClientStates.answers = 0
     run_state_machine_as_test(ClientStates, settings=MANY)
-    assert ClientStates.answers >= 400
+    assert ClientStates.answers >= 120
 
 
 def _forgetful(stack):

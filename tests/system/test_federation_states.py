@@ -18,7 +18,8 @@ FEW = settings(
     derandomize=True,
     suppress_health_check=list(HealthCheck),
 )
-MANY = settings(FEW, max_examples=500, stateful_step_count=30)
+MANY = settings(FEW, max_examples=150, stateful_step_count=30)
+"""More, such as 500, are tried by hand when the protocol changes."""
 PLANTED = settings(FEW, max_examples=150, phases=[Phase.generate])
 
 
@@ -32,7 +33,7 @@ def test_random_histories_of_a_federation():
 def test_many_random_histories_of_a_federation():
     FederationStates.released = 0
     run_state_machine_as_test(FederationStates, settings=MANY)
-    assert FederationStates.released >= 1000
+    assert FederationStates.released >= 300
 
 
 def _new_noise():
