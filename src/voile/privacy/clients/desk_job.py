@@ -13,7 +13,7 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -323,5 +323,6 @@ class DeskJob:
             )
 
 
+@lru_cache(maxsize=64)
 def _digest(names: frozenset[str]) -> str:
     return hashlib.sha256(json.dumps(sorted(names)).encode()).hexdigest()
