@@ -71,10 +71,10 @@ class World:
     def say(self, name, question):
         packer = Packer()
         message = envelope(packer, packer.pack(question), set())
-        # The client's time alone: the server may take as long as it likes.
-        start = time.perf_counter()
+        # The client's work alone, in processor time: a busy machine changes nothing.
+        start = time.process_time()
         answer = self.desks[name].answer(message)
-        self.spent = time.perf_counter() - start
+        self.spent = time.process_time() - start
         return Unpacker().unpack(answer)
 
     def ask(self, case, index, grid):

@@ -376,7 +376,7 @@ def test_servers_are_not_told_of_paths_and_budgets(tmp_path, monkeypatch):
         raise LedgerUnavailable(f"The ledger {tmp_path}/secret place.db does not answer.")
 
     def gone(self, work):
-        raise LedgerMismatch(f"The ledger {tmp_path}/secret.db no longer holds entry 1.")
+        raise LedgerMismatch(f"The ledger {tmp_path}/secret place.db no longer holds entry 1.")
 
     for failure in (away, gone):
         with monkeypatch.context() as patch:

@@ -61,7 +61,8 @@ class Federation:
         protocol sees noised sums over all clients alone. "nobody": every client all of it
         (sqrt(clients) times the noise).
     dropouts : int
-        So many clients may be missing from a sum; with more the job stops.
+        So many clients may be missing from a sum; with more the job stops. With "shares" it makes
+        the noise 1.15 times as large (docs/proofs/federated.md, "Late messages").
     colluders : int
         With "shares": so many clients may tell the server their noise without harm to others.
     clients_per_unit : int

@@ -7,7 +7,6 @@ passes here cannot fail for a single row; what does all the same counts as nothi
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Sequence
 
 from voile.errors import (
@@ -27,8 +26,6 @@ from voile.privacy.query_kernels import check_bound
 from voile.privacy.sources.source import TARGET, check_columns
 from voile.schema import Category, Schema
 from voile.schema.columns import Column
-
-_PATH = re.compile(r"(?:[Tt]he (?:ledger|file|database) )?(?:\w+://|[A-Za-z]:\\|/)\S+")
 
 MOST_NUMBERS = 2**27
 """Longest vector that is summed (1 GiB); the largest networks have 10^8 weights."""
@@ -92,9 +89,8 @@ def explain_refusal(error: VoileError) -> str:
             return "its ledger refused: too little is left for this plan"
         case LedgerUnavailable():
             return "its ledger or memory cannot be written or read now; its own log says why"
-        case LedgerMismatch():
-            # In the client's own words a path may stand between "ledger" and the rest.
-            return _PATH.sub("its ledger", str(error))
+        case LedgerMismatch() if "/" in str(error) or "\\" in str(error):
+            return "its ledger is not the one it knows; its own log says why"
     return str(error)
 
 
