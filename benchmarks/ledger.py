@@ -2,7 +2,7 @@
 
 Run ``python benchmarks/ledger.py [result.json]``. A SQLite file in the folder for temporary files,
 then a throw-away PostgreSQL server if one is installed (``tests/system/postgres.py``). The rate
-counts admitted spends alone; the race has more attempts than the budget holds.
+counts accepted spends alone; the race has more attempts than the budget holds.
 """
 
 import json

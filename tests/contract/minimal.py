@@ -11,7 +11,6 @@ from voile.privacy.calibrate import calibrate, gaussian_share
 from voile.privacy.discovery import complete, discovery_shape
 from voile.privacy.encode import encode_frame
 from voile.privacy.events import Plan
-from voile.privacy.grant import reserve
 from voile.privacy.ledger import Ledger
 from voile.privacy.mechanisms import gaussian_sum
 from voile.privacy.queries import Query
@@ -82,7 +81,7 @@ class MinimalClassifier(ClassifierMixin, BaseEstimator):
             )
         )
         plan = calibrate(budget, shape, ledger.relation)
-        self.grant_ = reserve(table, ledger, plan, "MinimalClassifier.fit")
+        self.grant_ = ledger.pay(plan, table, "MinimalClassifier.fit")
         table = complete(table, self.grant_)
         release = gaussian_sum(table, ClassSums(table.schema), self.grant_.take("class sums"))
         self.schema_ = table.schema

@@ -46,7 +46,6 @@ from voile import (
     summarize,
 )
 from voile.privacy.events import Approximate, Gaussian, Laplace, Plan, PoissonGaussian, Pure
-from voile.privacy.grant import charge, reserve
 from voile.privacy.mechanisms import (
     aggregate_mean,
     attention_groups,
@@ -168,7 +167,7 @@ def pay(run):
     def whole(rows, ledger):
         plan, work = run()
         table = protect(rows.X, rows.y, schema=schema_of())
-        grant = reserve(table, ledger, plan, "a mechanism")
+        grant = ledger.pay(plan, table, "a mechanism")
         return work(table, grant), write_receipt(grant, ledger.budget)
 
     return whole
@@ -231,7 +230,7 @@ def weighed(rows, ledger):
     schema = schema_of()
     table = protect(rows.X, rows.y, schema=schema, weights=rows.w, largest_weight=0.7)
     plan = Plan.of(a=Gaussian(noise_multiplier=3.0), b=Laplace(noise_multiplier=9.0))
-    grant = reserve(table, ledger, plan, "weights")
+    grant = ledger.pay(plan, table, "weights")
     found = [
         gaussian_sum(table, COUNTS, grant.take("a")),
         laplace_sum(table, COUNTS, grant.take("b")),
@@ -244,9 +243,9 @@ def adaptive(rows, ledger):
     table = protect(rows.X, rows.y, schema=schema_of())
     most = Plan.of(step=Gaussian(count=6, noise_multiplier=12.0))
     found = []
-    with ledger.admit(most, "one after the other") as admission:
+    with ledger.reserve(most, "one after the other") as reservation:
         for _ in range(3):
-            grant = charge(table, admission, Plan.of(step=Gaussian(noise_multiplier=12.0)))
+            grant = reservation.pay(Plan.of(step=Gaussian(noise_multiplier=12.0)), table)
             found.append(gaussian_sum(table, COUNTS, grant.take("step")).values[0])
             if found[-1] > 60:
                 break

@@ -82,7 +82,7 @@ def released(model):
 
 def fits_of(ledger):
     """What was asked for: a whole plan, or the most that an adaptive job may cost."""
-    return [e for e in ledger.history() if e.kind in (EntryKind.SPEND, EntryKind.ADMIT)]
+    return [e for e in ledger.history() if e.kind in (EntryKind.SPEND, EntryKind.RESERVE)]
 
 
 def events_of(ledger):

@@ -14,14 +14,13 @@ from voile import Budget, Number, Schema, protect, summarize
 from voile.audit import Replay, replay, replay_mechanism
 from voile.errors import SettingError
 from voile.privacy.events import Gaussian, Plan
-from voile.privacy.grant import reserve
 from voile.privacy.mechanisms import gaussian_sum
 
 
 def too_many(rows, ledger):
     """Takes twice as many tickets as it paid for."""
     table = protect(rows.X, rows.y, schema=schema_of())
-    grant = reserve(table, ledger, Plan.of(sums=Gaussian(2, 9.0)), "sums")
+    grant = ledger.pay(Plan.of(sums=Gaussian(2, 9.0)), table, "sums")
     return [gaussian_sum(table, COUNTS, grant.take("sums")) for _ in range(4)]
 
 
@@ -80,7 +79,7 @@ def test_nothing_is_found_where_nothing_is_planted(path):
 
 def sums_of(rows, ledger, times=1):
     table = protect(rows.X, rows.y, schema=schema_of())
-    grant = reserve(table, ledger, Plan.of(sums=Gaussian(times, 9.0)), "sums")
+    grant = ledger.pay(Plan.of(sums=Gaussian(times, 9.0)), table, "sums")
     return table, grant
 
 

@@ -15,7 +15,6 @@ from voile.errors import DataError, SchemaError, SettingError
 from voile.privacy.budget import Relation
 from voile.privacy.discovery import TreeCells, find_levels
 from voile.privacy.events import Gaussian, Laplace, Plan, PoissonGaussian, Threshold
-from voile.privacy.grant import reserve
 from voile.privacy.mechanisms import gaussian_sum, laplace_sum
 from voile.privacy.queries import CategoryCounts, RowCount
 from voile.privacy.sources.table import TableSource
@@ -72,7 +71,7 @@ def test_noise_grows_with_the_rows_of_a_unit():
         schema = Schema({"b": Category(["x"])}, unit=Unit("who", most))
         table = protect(frame, schema=schema)
         plan = Plan.of(g=Gaussian(noise_multiplier=9.0), l=Laplace(noise_multiplier=50.0))
-        grant = reserve(table, Ledger(Budget(5, 1e-6), filter="renyi"), plan, "x")
+        grant = Ledger(Budget(5, 1e-6), filter="renyi").pay(plan, table, "x")
         scales[most] = (
             gaussian_sum(table, RowCount(), grant.take("g")).standard_error,
             laplace_sum(table, RowCount(), grant.take("l")).standard_error,
@@ -85,7 +84,7 @@ def test_the_threshold_allows_for_all_rows_of_a_unit():
         {"who": [1, 1, 1], "b": ["x"] * 3}, schema=Schema({"b": Category()}, unit=Unit("who", 3))
     )
     plan = Plan.of(levels=Threshold(noise_multiplier=2.0, delta=1e-6))
-    grant = reserve(table, Ledger(Budget(9, 1e-4)), plan, "x")
+    grant = Ledger(Budget(9, 1e-4)).pay(plan, table, "x")
     found = find_levels(table, "b", grant.take("levels"))
     assert found.standard_error == 6.0
     # A value that one unit alone brings, three times over; delta / 3 for each of three values.
@@ -97,7 +96,7 @@ def test_sampling_rows_is_refused_for_units_of_several_rows():
         {"who": [1], "a": [0.5]}, schema=Schema({"a": Number(0, 1)}, unit=Unit("who", 2))
     )
     plan = Plan.of(s=PoissonGaussian(noise_multiplier=5.0, rate=0.1))
-    grant = reserve(table, Ledger(Budget(5, 1e-6)), plan, "x")
+    grant = Ledger(Budget(5, 1e-6)).pay(plan, table, "x")
     with pytest.raises(SettingError, match="rows=1"):
         gaussian_sum(table, RowCount(), grant.take("s"))
     assert grant.openings == {"s": 0}

@@ -27,7 +27,6 @@ from voile.audit.core_attacks.least_bits import grids_of, lowest_bits
 from voile.errors import DataError, SettingError
 from voile.privacy.budget import Budget
 from voile.privacy.events import Gaussian, Laplace, Plan, Pure, Step
-from voile.privacy.grant import reserve
 from voile.privacy.mechanisms import exponential, gaussian_sum, laplace_sum, permute_and_flip
 from voile.privacy.noise import fixed_noise
 from voile.privacy.queries import NumberCounts, Query, RowCount
@@ -126,7 +125,7 @@ class NumberSum(Query):
 
 def look(event, mechanism, query, numbers):
     table = protect({"n": numbers}, schema=TABLE)
-    grant = reserve(table, Ledger(Budget(math.inf, 1e-6)), Plan((Step("a", event),)), "look")
+    grant = Ledger(Budget(math.inf, 1e-6)).pay(Plan((Step("a", event),)), table, "look")
     released = mechanism(table, query, grant.take("a"))
     return [released] if isinstance(released, int) else released.values
 
@@ -272,7 +271,7 @@ def test_updates_of_a_network_lie_on_one_grid_whatever_the_rows():
         table = protect(rows, [0] * len(rows), schema=schema)
         keep(table, kept.columns, kept.prepare)
         ledger = Ledger(Budget(math.inf, 1e-6))
-        grant = reserve(table, ledger, Plan((Step("a", Gaussian(1, 4.0)),)), "step")
+        grant = ledger.pay(Plan((Step("a", Gaussian(1, 4.0)),)), table, "step")
         return gaussian_sum(table, query, grant.take("a")).values[-12:]
 
     white = np.append(images, np.ones((1, 16)), axis=0)

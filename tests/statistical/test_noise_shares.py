@@ -14,7 +14,6 @@ from voile.federated.federation import Federation
 from voile.privacy.clients.channel import Silence
 from voile.privacy.clients.questions import Answer
 from voile.privacy.events import Gaussian, Plan, PoissonGaussian
-from voile.privacy.grant import reserve
 from voile.privacy.mechanisms import gaussian_sum
 from voile.privacy.noise import fixed_noise
 from voile.privacy.queries import RowCount
@@ -63,7 +62,7 @@ def look(counts, event=None, gone=(), query=WIDE, looks=1, **terms):
     ledger = Ledger(Budget(math.inf, 1e-6))
     table = federation.join(ledger).table
     event = Gaussian(looks, SIGMA) if event is None else event
-    grant = reserve(table, ledger, Plan.of(look=event), "test")
+    grant = ledger.pay(Plan.of(look=event), table, "test")
     found = [gaussian_sum(table, query, grant.take("look")) for _ in range(looks)]
     return found, federation
 

@@ -162,7 +162,7 @@ def test_neighbours_choose_alike():
 
 
 class NoPurse:
-    """A purse of which only the table is asked."""
+    """An allowance of which only the table is asked."""
 
     def __init__(self, table):
         self.table = table
@@ -180,8 +180,8 @@ def test_the_stated_noise_of_a_step_is_that_of_its_release(relation):
     settings = Settings("interactive", query.weight, 1.0, True, 10, 50, 1, False, 0)
     costs = costs_of(settings, 0.1)
     ledger = grant_for(table, Gaussian(1, costs.step), relation)
-    purse = NoPurse(table)
-    purse.ledger = ledger
-    answerer = DescentAnswerer(purse, settings, costs, 40.0, (3, 2))
+    allowance = NoPurse(table)
+    allowance.ledger = ledger
+    answerer = DescentAnswerer(allowance, settings, costs, 40.0, (3, 2))
     found = PrivateSlopes(table, query).gradient(phi, ledger.take("look"))
     assert answerer.noise == pytest.approx(found.standard_error / 40.0, rel=1e-6)

@@ -24,7 +24,6 @@ from voile.privacy.clients.desk import Desk
 from voile.privacy.clients.masks import Masker
 from voile.privacy.clients.questions import Answer, Paid, Payment, SumOver, open_envelope
 from voile.privacy.events import Gaussian, Plan, PoissonGaussian
-from voile.privacy.grant import reserve
 from voile.privacy.mechanisms import gaussian_sum
 from voile.privacy.queries import NumberCounts
 from voile.privacy.wire import Unpacker
@@ -152,7 +151,7 @@ class FederationStates(RuleBasedStateMachine):
             self.federation = federation
             job = federation.join(self.server)
             self.session, self.table = job.session, job.table
-            self.grant = reserve(self.table, self.server, self.plan, "job")
+            self.grant = self.server.pay(self.plan, self.table, "job")
         if self.grant.openings["a"] >= 40:
             return
         release = gaussian_sum(self.table, QUERY, self.grant.take("a"))

@@ -1,7 +1,7 @@
 """A ledger as a state machine: random jobs, crashes and openings, checked after every step.
 
 The machine keeps its own record of every look that was granted and asks `ledger_oracle` whether all
-of them together can still be within the budget. The looks that an open admission may still charge
+of them together can still be within the budget. The looks that an open reservation may still charge
 count as granted, because nothing but the job's own will keeps it from them.
 """
 
@@ -25,14 +25,14 @@ from sklearn.base import clone
 from voile import Budget, Ledger
 from voile.errors import BudgetExceeded, LedgerMismatch, PlanError, VoileError
 from voile.privacy.events import Event, Gaussian, Plan, Pure, Step, Unprotected
-from voile.privacy.ledger import Admission, Entry
+from voile.privacy.ledger import Entry, Reservation
 
 
 @dataclass
 class Job:
-    """An admission and what was charged to it."""
+    """A reservation and what was charged to it."""
 
-    admission: Admission
+    reservation: Reservation
     bound: Looks
     charged: Looks = field(default_factory=Counter)
     open: bool = True
@@ -117,18 +117,20 @@ class LedgerStates(RuleBasedStateMachine):
                 break
 
     @rule(data=st.data())
-    def admit(self, data: st.DataObject) -> None:
+    def reserve(self, data: st.DataObject) -> None:
         plan, ledger = data.draw(self.plans), self.ledger(data)
         looks: Looks = Counter()
-        admission = self.attempt(lambda: ledger.admit(plan, "job"), looks_of(plan.events), looks)
-        if admission is not None:
-            self.jobs.append(Job(admission, looks))
+        reservation = self.attempt(
+            lambda: ledger.reserve(plan, "job"), looks_of(plan.events), looks
+        )
+        if reservation is not None:
+            self.jobs.append(Job(reservation, looks))
 
     @rule(data=st.data(), parts=st.integers(0, 3))
     def run_job(self, data: st.DataObject, parts: int) -> None:
-        """A whole job: admitted, charged, closed."""
+        """A whole job: reserved, charged, closed."""
         before = len(self.jobs)
-        self.admit(data)
+        self.reserve(data)
         for job in self.jobs[before:]:
             self.history_adds_up()
             self.guarantee_holds()
@@ -163,8 +165,8 @@ class LedgerStates(RuleBasedStateMachine):
 
     def pay(self, job: Job, plan: Plan) -> bool:
         looks, mine = looks_of(plan.events), Counter[Event]()
-        entry = self.attempt(lambda: job.admission.charge(plan), looks, mine)
-        assert entry is None or job.open, "a closed admission was charged"
+        entry = self.attempt(lambda: job.reservation.charge(plan), looks, mine)
+        assert entry is None or job.open, "a closed reservation was charged"
         job.charged.update(mine)
         return entry is not None
 
@@ -174,12 +176,12 @@ class LedgerStates(RuleBasedStateMachine):
         self.end(self.job(data))
 
     def end(self, job: Job) -> None:
-        job.admission.close()
+        job.reservation.close()
         if not job.open:
             assert self.ledgers[0].history() == self.seen, "closing again changed the history"
         job.open = False
         after = self.ledgers[0].history()
-        job.admission.close()
+        job.reservation.close()
         assert self.ledgers[0].history() == after, "closing twice changed the history"
 
     @rule(data=st.data())
@@ -199,7 +201,7 @@ class LedgerStates(RuleBasedStateMachine):
 
     @rule(data=st.data())
     def race(self, data: st.DataObject) -> None:
-        """Two threads at once: two jobs, or twice the same admission."""
+        """Two threads at once: two jobs, or twice the same reservation."""
         plan, ledger = data.draw(self.plans), self.ledger(data)
         jobs = [job for job in self.jobs if job.open]
         job = data.draw(st.sampled_from(jobs)) if jobs and data.draw(st.booleans()) else None
@@ -208,7 +210,9 @@ class LedgerStates(RuleBasedStateMachine):
         def work() -> None:
             gate.wait()
             try:
-                done.append(ledger.spend(plan, "t") if job is None else job.admission.charge(plan))
+                done.append(
+                    ledger.spend(plan, "t") if job is None else job.reservation.charge(plan)
+                )
             except (BudgetExceeded, PlanError):
                 pass
             except BaseException as error:
@@ -260,14 +264,14 @@ class LedgerStates(RuleBasedStateMachine):
 
     @precondition(lambda self: self.jobs)
     @rule(way=st.sampled_from([copy.copy, copy.deepcopy, pickle.dumps]), data=st.data())
-    def copy_admission(self, way, data: st.DataObject) -> None:
-        """There is no second admission for the price of one."""
-        admission = self.job(data).admission
+    def copy_reservation(self, way, data: st.DataObject) -> None:
+        """There is no second reservation for the price of one."""
+        reservation = self.job(data).reservation
         try:
-            again = way(admission)
+            again = way(reservation)
         except VoileError:
             return
-        assert again is admission
+        assert again is reservation
 
     @precondition(lambda self: self.place is not None)
     @rule(wrong=st.sampled_from(["budget", "relation", "filter", "slack"]))

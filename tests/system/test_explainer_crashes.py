@@ -24,13 +24,13 @@ from voile.explain.of_blackbox.answer import Answer
 from voile.explain.of_blackbox.answering import FromRows
 from voile.explain.of_blackbox.descent import STEP_LOOK, DescentAnswerer, costs_of
 from voile.explain.of_blackbox.points import ANSWERS, ONE, PointSpace
-from voile.explain.of_blackbox.purse import Purse
 from voile.explain.of_blackbox.release import PAIR_LOOK, OfflineAnswerer, ReleaseAnswerer
 from voile.explain.of_blackbox.seal import Seals
 from voile.explain.of_blackbox.settings import Settings
 from voile.explain.of_blackbox.weights import read_weight
 from voile.privacy.filter import Filter
 from voile.privacy.ledger import EntryKind
+from voile.privacy.ledger.allowance import Allowance
 from voile.privacy.ledger.answers import open_answers
 from voile.privacy.vault import keep
 
@@ -60,7 +60,7 @@ def explainer(ledger, strategy):
     """The parts of an explainer that reads rows, and its answers."""
     book = open_answers(ledger, strategy)
     book.facts({})
-    purse = Purse(private_table(), ledger, book, ALLOWANCE, f"explanations ({strategy})")
+    allowance = Allowance(private_table(), ledger, book, ALLOWANCE, f"explanations ({strategy})")
     settings = Settings(
         strategy,
         read_weight("stable"),
@@ -73,12 +73,12 @@ def explainer(ledger, strategy):
         random_state=0,
         shared_questions=True,
     )
-    each = purse.limit / QUESTIONS
+    each = allowance.limit / QUESTIONS
     if strategy == "release":
-        reader = ReleaseAnswerer(purse, settings, each, 1)
+        reader = ReleaseAnswerer(allowance, settings, each, 1)
     else:
-        reader = DescentAnswerer(purse, settings, costs_of(settings, each), ROWS, (FEATURES, 1))
-    return FromRows(reader, OfflineAnswerer(settings), book, purse, SEALS, 1), book, purse
+        reader = DescentAnswerer(allowance, settings, costs_of(settings, each), ROWS, (FEATURES, 1))
+    return FromRows(reader, OfflineAnswerer(settings), book, allowance, SEALS, 1), book, allowance
 
 
 def random_point(chosen):
@@ -157,7 +157,7 @@ def check(path: Path, strategy: str, said: dict[str, str], everything: bool) -> 
     """What is wrong with a file after a kill; zeros are left out."""
     wrong = Counter()
     ledger = Ledger(path)
-    answers, book, purse = explainer(ledger, strategy)
+    answers, book, allowance = explainer(ledger, strategy)
     history = ledger.history()
     stored = stored_answers(book)
     wrong["lost"] += len({"answer:" + key for key in said} - set(stored))
@@ -183,12 +183,12 @@ def check(path: Path, strategy: str, said: dict[str, str], everything: bool) -> 
     wrong["allowance forgot"] += book.used() < cost * (1 - 1e-9)
     limit = Filter(ALLOWANCE).limit.loss
     wrong["allowance exceeded"] += book.used() > limit * (1 + 1e-9)
-    wrong["ledger exceeded"] += not ledger.filter.admits(history[-1].total) if history else 0
-    receipt = purse.receipt(())
+    wrong["ledger exceeded"] += not ledger.filter.allows(history[-1].total) if history else 0
+    receipt = allowance.receipt(())
     wrong["receipt"] += not 0 <= receipt.epsilon <= ALLOWANCE.epsilon or not receipt.guarantee
-    admitted = sum(entry.kind is EntryKind.ADMIT for entry in history)
+    reserved = sum(entry.kind is EntryKind.RESERVE for entry in history)
     closed = sum(entry.kind is EntryKind.RELEASE for entry in history)
-    wrong["cut short (no error)"] += admitted > closed
+    wrong["cut short (no error)"] += reserved > closed
     wrong["computed (no error)"] += len(computed) if everything else 0
     return +wrong
 
@@ -234,11 +234,11 @@ def test_an_answer_that_could_not_be_stored_is_not_given(tmp_path, monkeypatch):
 def test_a_used_up_allowance_answers_from_what_was_said_and_charges_nothing(tmp_path):
     for strategy in ("adaptive", "release"):
         ledger = Ledger(tmp_path / f"{strategy}.db", BUDGET)
-        answers, book, purse = explainer(ledger, strategy)
+        answers, book, allowance = explainer(ledger, strategy)
         chosen = random.Random(2)
         (first,) = answers.answer(random_point(chosen), nothing)
         assert first.answered == strategy
-        assert book.set_aside(purse.limit - book.used(), purse.limit)
+        assert book.set_aside(allowance.limit - book.used(), allowance.limit)
         lines = len(ledger.history())
         later = [answers.answer(random_point(chosen), nothing)[0] for _ in range(5)]
         assert {one.answered for one in later} <= {"offline", "reused", "stored"}

@@ -143,14 +143,16 @@ def kill_spenders(folder: str, seed: int) -> dict:
     }
 
 
-def kill_admission(folder: str) -> dict:
+def kill_reservation(folder: str) -> dict:
     """A job dies between its first look and its end."""
     path = Path(folder) / "l.db"
     Ledger(path, BUDGET)
 
     def explain(write):
-        with Ledger(path).admit(Plan.of(a=Gaussian(noise_multiplier=10)), "explain") as admission:
-            write(admission.charge(PIECE).id)
+        with Ledger(path).reserve(
+            Plan.of(a=Gaussian(noise_multiplier=10)), "explain"
+        ) as reservation:
+            write(reservation.charge(PIECE).id)
             signal.pause()
 
     child, out = start_child(explain)
@@ -227,7 +229,7 @@ def test_two_hundred_kills_at_random_instants_lose_nothing(tmp_path):
 
 
 def test_a_job_killed_in_the_middle_has_paid_its_upper_bound(tmp_path):
-    result = run_helper(__file__, "kill_admission", tmp_path)
+    result = run_helper(__file__, "kill_reservation", tmp_path)
     history = Ledger(tmp_path / "l.db").history()
     assert [str(entry.kind) for entry in history] == ["admit", "charge"]
     assert history[1].id == result["charge"]
@@ -305,7 +307,7 @@ if __name__ == "__main__":
     verb, place, *numbers = sys.argv[1:]
     helper = {
         "kill_spenders": kill_spenders,
-        "kill_admission": kill_admission,
+        "kill_reservation": kill_reservation,
         "fill_quota": fill_quota,
         "open_as_stranger": open_as_stranger,
     }

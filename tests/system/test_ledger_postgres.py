@@ -75,8 +75,8 @@ def test_the_default_isolation_of_the_server_does_not_matter(database, level):
     assert ask(database, "SHOW default_transaction_isolation") == [(level,)]
 
 
-def test_admissions_of_many_processes_never_overspend(database):
-    run_helper(races, "race_admissions", database, 8, 4)
+def test_reservations_of_many_processes_never_overspend(database):
+    run_helper(races, "race_held", database, 8, 4)
     ledger = Ledger(database, dataset="race")
     history = ledger.history()
     assert all(entry.total.within(ledger.filter.limit) for entry in history)

@@ -91,8 +91,8 @@ def race(where: str, pieces: int, processes: int, attempts: int) -> dict:
     return {"parts": fork_each(processes, work)}
 
 
-def race_admissions(where: str, processes: int, rounds: int) -> dict:
-    """Every process admits a ninth, uses a part of it, and gives back the rest."""
+def race_held(where: str, processes: int, rounds: int) -> dict:
+    """Every process reserves a ninth, uses a part of it, and gives back the rest."""
     plan = piece_of(9)
     small = Plan.of(a=Gaussian(noise_multiplier=plan["a"].noise_multiplier * 30))
 
@@ -101,8 +101,8 @@ def race_admissions(where: str, processes: int, rounds: int) -> dict:
         charged = refused = 0
         for _ in range(rounds):
             try:
-                with ledger.admit(plan, f"process {number}") as admission:
-                    admission.charge(small)
+                with ledger.reserve(plan, f"process {number}") as reservation:
+                    reservation.charge(small)
                     charged += 1
             except BudgetExceeded:
                 refused += 1
@@ -112,11 +112,11 @@ def race_admissions(where: str, processes: int, rounds: int) -> dict:
 
 
 def fork_and_spend(folder: str) -> dict:
-    """A forked child uses what its parent opened: a file, memory, an admission."""
+    """A forked child uses what its parent opened: a file, memory, a reservation."""
     plan = piece_of(100)
     file, memory = Ledger(Path(folder) / "l.db", BUDGET), Ledger(BUDGET)
     file.spend(plan, "parent")
-    admission = file.admit(plan, "parent")
+    reservation = file.reserve(plan, "parent")
 
     def message(action):
         try:
@@ -129,10 +129,10 @@ def fork_and_spend(folder: str) -> dict:
         seen = {
             "file": message(lambda: file.spend(plan, "child")),
             "memory": message(lambda: memory.spend(plan, "child")),
-            "memory admission": message(lambda: memory.admit(plan, "child")),
-            "admission": message(lambda: admission.charge(plan)),
+            "memory reservation": message(lambda: memory.reserve(plan, "child")),
+            "reservation": message(lambda: reservation.charge(plan)),
         }
-        admission.close()
+        reservation.close()
         return seen
 
     (seen,) = fork_each(1, work)
@@ -178,9 +178,9 @@ def test_the_queue_is_not_what_keeps_spenders_apart(tmp_path):
     check_race(Ledger(path, dataset="race"), result["parts"], 60, 20)
 
 
-def test_admissions_of_many_processes_never_overspend(tmp_path):
+def test_reservations_of_many_processes_never_overspend(tmp_path):
     path = tmp_path / "l.db"
-    result = run_helper(__file__, "race_admissions", path, 12, 6)
+    result = run_helper(__file__, "race_held", path, 12, 6)
     ledger = Ledger(path, dataset="race")
     history = ledger.history()
     assert all(entry.total.within(ledger.filter.limit) for entry in history)
@@ -193,12 +193,12 @@ def test_admissions_of_many_processes_never_overspend(tmp_path):
     assert history[-1].total.loss == pytest.approx(math.fsum(charges), rel=1e-9)
 
 
-def test_a_forked_child_may_use_a_file_but_no_memory_and_no_admission(tmp_path):
+def test_a_forked_child_may_use_a_file_but_no_memory_and_no_reservation(tmp_path):
     result = run_helper(__file__, "fork_and_spend", tmp_path)
     assert result["seen"]["file"] is None
     assert "Give the ledger a file" in result["seen"]["memory"]
-    assert "Give the ledger a file" in result["seen"]["memory admission"]
-    assert "belongs to the process" in result["seen"]["admission"]
+    assert "Give the ledger a file" in result["seen"]["memory reservation"]
+    assert "belongs to the process" in result["seen"]["reservation"]
     assert result["history"] == [
         ["parent", "spend"],
         ["parent", "admit"],
@@ -218,5 +218,9 @@ if __name__ == "__main__":
 
         turn.fcntl.flock = refuse
         verb = "race"
-    helper = {"race": race, "race_admissions": race_admissions, "fork_and_spend": fork_and_spend}
+    helper = {
+        "race": race,
+        "race_held": race_held,
+        "fork_and_spend": fork_and_spend,
+    }
     print(json.dumps(helper[verb](place, *map(int, numbers))))

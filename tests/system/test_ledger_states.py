@@ -57,18 +57,18 @@ def pieces(seed: int) -> itertools.cycle:
 
 
 def work_at_random(ledger: Ledger, seed: int, steps: int, say) -> None:
-    """Spend, admit, charge, close or forget, in one process of several."""
+    """Spend, reserve, charge, close or forget, in one process of several."""
     chosen, plans = random.Random(seed), pieces(seed)
     for _ in range(steps):
         try:
             if chosen.random() < 0.4:
                 say(ledger.spend(next(plans), "spend").id)
                 continue
-            admission = ledger.admit(next(plans), "admit")
+            reservation = ledger.reserve(next(plans), "reserve")
             while chosen.random() < 0.6:
-                say(admission.charge(next(plans)).id)
+                say(reservation.charge(next(plans)).id)
             if chosen.random() < 0.7:
-                admission.close()
+                reservation.close()
         except (BudgetExceeded, PlanError):
             continue
 

@@ -13,7 +13,7 @@ from ledger_machine import LedgerStates
 from voile.privacy import accounting, filter
 from voile.privacy.events import Plan
 from voile.privacy.filter import Amount, Filter
-from voile.privacy.ledger import Admission, Ledger
+from voile.privacy.ledger import Ledger, Reservation
 
 SEARCH = settings(
     max_examples=300,
@@ -54,7 +54,7 @@ def halve_prices(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Filter, "price", changed(Filter.price, half))
 
 
-def halve_prices_of_admissions(patch: pytest.MonkeyPatch) -> None:
+def halve_prices_of_reservations(patch: pytest.MonkeyPatch) -> None:
     """A job of many looks sets aside, and is charged, half of what it should."""
     patch.setattr(Filter, "price_apart", changed(Filter.price_apart, half))
 
@@ -81,51 +81,51 @@ def never_compare(patch: pytest.MonkeyPatch) -> None:
 
 def never_refuse(patch: pytest.MonkeyPatch) -> None:
     """The running total is not compared with the limit."""
-    patch.setattr(Filter, "admits", lambda self, total: True)
+    patch.setattr(Filter, "allows", lambda self, total: True)
 
 
 def give_back_too_much(patch: pytest.MonkeyPatch) -> None:
-    """Closing an admission gives back what was charged, too."""
-    close = Admission.close
+    """Closing a reservation gives back what was charged, too."""
+    close = Reservation.close
 
-    def forget(self: Admission) -> None:
+    def forget(self: Reservation) -> None:
         self._used = Amount()
         close(self)
 
-    patch.setattr(Admission, "close", forget)
+    patch.setattr(Reservation, "close", forget)
 
 
 def give_back_twice(patch: pytest.MonkeyPatch) -> None:
-    """An admission can be closed again and again."""
-    close = Admission.close
+    """A reservation can be closed again and again."""
+    close = Reservation.close
 
-    def again(self: Admission) -> None:
+    def again(self: Reservation) -> None:
         self._open = True
         close(self)
 
-    patch.setattr(Admission, "close", again)
+    patch.setattr(Reservation, "close", again)
 
 
 def charge_afresh(patch: pytest.MonkeyPatch) -> None:
-    """An admission forgets what it was charged, as if a restarted job had been handed it anew."""
-    charge = Admission.charge
+    """A reservation forgets what it was charged, as if a restarted job had been handed it anew."""
+    charge = Reservation.charge
 
-    def afresh(self: Admission, plan: Plan, *given: object):
+    def afresh(self: Reservation, plan: Plan, *given: object):
         self._used = Amount()
         return charge(self, plan, *given)
 
-    patch.setattr(Admission, "charge", afresh)
+    patch.setattr(Reservation, "charge", afresh)
 
 
 def charge_when_closed(patch: pytest.MonkeyPatch) -> None:
-    """A closed admission can be charged."""
-    charge = Admission.charge
+    """A closed reservation can be charged."""
+    charge = Reservation.charge
 
-    def reopened(self: Admission, plan: Plan, *given: object):
+    def reopened(self: Reservation, plan: Plan, *given: object):
         self._open = True
         return charge(self, plan, *given)
 
-    patch.setattr(Admission, "charge", reopened)
+    patch.setattr(Reservation, "charge", reopened)
 
 
 def count_fewer_looks(patch: pytest.MonkeyPatch) -> None:
@@ -180,7 +180,7 @@ def copy_budgets(patch: pytest.MonkeyPatch) -> None:
 
 FAULTS = [
     halve_prices,
-    halve_prices_of_admissions,
+    halve_prices_of_reservations,
     count_once,
     forget_totals,
     never_compare,

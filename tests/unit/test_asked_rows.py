@@ -217,7 +217,7 @@ def test_offline_answers_are_the_mean_of_earlier_ones_near_ones_most(intercept):
     with fixed_noise(2):
         explainer = make("release", epsilon=math.inf, shared_questions=True, intercept=intercept)
         explainer.explain(OTHERS)
-        ledger, book = explainer._purse.ledger, explainer._book
+        ledger, book = explainer._allowance.ledger, explainer._book
         offline = make("offline", ledger, epsilon=math.inf, intercept=intercept)
         near = offline.explain(OTHERS[:1] + 1e-3)
     first, second = explainer.history()

@@ -40,7 +40,6 @@ from voile.privacy.clients.desk import Desk
 from voile.privacy.clients.masks import Masker, Roster
 from voile.privacy.clients.questions import Answer
 from voile.privacy.events import Gaussian, Plan
-from voile.privacy.grant import reserve
 from voile.privacy.mechanisms import gaussian_sum
 from voile.privacy.noise import fixed_noise
 from voile.privacy.queries import RowCount
@@ -238,7 +237,7 @@ def test_a_unit_at_several_clients_counts_at_each():
         federation = Federation.local(split(X, y), SCHEMA, clients_per_unit=places)
         ledger = Ledger(Budget(1, 1e-6))
         table = federation.join(ledger).table
-        grant = reserve(table, ledger, Plan.of(count=Gaussian(1, 7.0)), "count")
+        grant = ledger.pay(Plan.of(count=Gaussian(1, 7.0)), table, "count")
         release = gaussian_sum(table, RowCount(), grant.take("count"))
         assert release.standard_error == 7.0 * places
         assert abs(release.values[0] - len(y)) < 8 * release.standard_error

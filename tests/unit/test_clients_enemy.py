@@ -72,7 +72,6 @@ from voile.privacy.clients.questions import (
 )
 from voile.privacy.clients.terms import Terms
 from voile.privacy.events import Gaussian, Laplace, Plan, PoissonGaussian, Step, Unprotected
-from voile.privacy.grant import reserve
 from voile.privacy.mechanisms import gaussian_sum
 from voile.privacy.mechanisms.sums import gaussian_measure
 from voile.privacy.queries import TARGET, CategoryCounts, NumberCounts, RowCount, Together
@@ -910,7 +909,7 @@ def test_two_servers_with_one_journal(tmp_path):
         jobs = []
         for _ in range(2):
             table = Federation.local(desks, SCHEMA, journal=tmp_path / "journal").join(server).table
-            jobs.append((table, reserve(table, server, plan, "count")))
+            jobs.append((table, server.pay(plan, table, "count")))
         for table, grant in jobs:
             released.add(float(gaussian_sum(table, RowCount(), grant.take("c")).values[0]))
     except VoileError:
@@ -919,7 +918,7 @@ def test_two_servers_with_one_journal(tmp_path):
 
 
 @pytest.mark.parametrize("make", [LVQ1Classifier, GLVQClassifier, GMLVQClassifier])
-@broken("a resumed job asks for a new admission of what it has paid: the budget is used up")
+@broken("a resumed job asks for a new reservation of what it has paid: the budget is used up")
 def test_adaptive_jobs_go_on_from_the_journal(tmp_path, make):
     X, y = rows()
     desks = Federation.local(split(X, y), SCHEMA).desks
@@ -953,7 +952,7 @@ def test_a_line_that_is_not_on_disk_is_not_released(tmp_path, monkeypatch):
     server = Ledger(Budget(9, 1e-6))
     job = federation.join(server)
     table = job.table
-    grant = reserve(table, server, Plan.of(c=EVENT), "count")
+    grant = server.pay(Plan.of(c=EVENT), table, "count")
 
     def full(_):
         raise OSError(28, "No space left on device")
@@ -1033,7 +1032,7 @@ def test_what_is_affordable_can_be_spent(spent, multiplier, count):
     plan = Plan.of(a=Gaussian(count, multiplier))
     before = len(ledger.history())
     try:
-        ledger.check_affordable(plan, "asked")
+        ledger.check_can_pay(plan, "asked")
         affordable = True
     except BudgetExceeded:
         affordable = False
@@ -1075,7 +1074,7 @@ def test_two_jobs_of_one_federation_do_not_mix():
     for _ in range(2):
         ledger = Ledger(Budget(9, 1e-5))
         table = federation.join(ledger).table
-        tables.append((table, reserve(table, ledger, Plan.of(c=Gaussian(4, 2.0)), "count")))
+        tables.append((table, ledger.pay(Plan.of(c=Gaussian(4, 2.0)), table, "count")))
     found = [
         [gaussian_sum(table, RowCount(), grant.take("c")).values[0] for table, grant in tables]
         for _ in range(4)
@@ -1096,7 +1095,7 @@ def test_units_of_several_rows_and_places_multiply_the_noise():
         federation = Federation.local(parts, schema, clients_per_unit=places, trust="nobody")
         ledger = Ledger(Budget(math.inf, 1e-6))
         table = federation.join(ledger).table
-        grant = reserve(table, ledger, Plan.of(c=Gaussian(1, 3.0)), "count")
+        grant = ledger.pay(Plan.of(c=Gaussian(1, 3.0)), table, "count")
         release = gaussian_sum(table, RowCount(), grant.take("c"))
         assert release.standard_error == pytest.approx(3.0 * 2 * places * math.sqrt(2))
         # No more than two rows of a person are used: 20 of 30 at each client.

@@ -30,7 +30,6 @@ from voile.privacy.clients.sampling import SampledClients, unprotected_client_su
 from voile.privacy.clients.terms import Terms
 from voile.privacy.clients.updates import ClientWork, client_sum, noise_of_a_published_algorithm
 from voile.privacy.events import Gaussian, Laplace, Plan, PoissonGaussian, Unprotected
-from voile.privacy.grant import reserve
 from voile.privacy.mechanisms import gaussian_sum
 from voile.privacy.noise import fixed_noise
 from voile.privacy.queries import NumberCounts, Preparation, RowCount
@@ -224,12 +223,12 @@ def joined():
 def test_a_job_over_clients_has_one_relation():
     table, _ = joined()
     with pytest.raises(FederationError, match="one relation"):
-        reserve(table, Ledger(Budget(50, 1e-5), relation="replace_one"), PLAN, "job")
+        Ledger(Budget(50, 1e-5), relation="replace_one").pay(PLAN, table, "job")
 
 
 def test_rows_of_clients_are_summed_with_a_ticket_and_never_gathered():
     table, ledger = joined()
-    grant = reserve(table, ledger, PLAN, "job")
+    grant = ledger.pay(PLAN, table, "job")
     source = open_rows(table, grant.take("a"))
     with pytest.raises(VaultError, match="cannot be gathered"):
         source.blocks(["x0"])
@@ -249,7 +248,7 @@ def test_a_journal_of_another_job_is_not_gone_on_with(tmp_path):
         federation = Federation.local(split(X, y), SCHEMA, journal=tmp_path / "journal")
         ledger = Ledger(tmp_path / "l.db", Budget(50, 1e-5))
         table = federation.join(ledger).table
-        return gaussian_sum(table, query, reserve(table, ledger, PLAN, "job").take("a"))
+        return gaussian_sum(table, query, ledger.pay(PLAN, table, "job").take("a"))
 
     released = count(RowCount())
     np.testing.assert_array_equal(count(RowCount()).values, released.values)
@@ -296,7 +295,7 @@ def test_a_memory_whose_last_answer_is_damaged_is_refused(tmp_path, values):
 
 def one_table(event, budget=ENDLESS):
     table = protect({"x0": [1.0]}, schema=Schema({"x0": Number(0, 1)}))
-    return table, reserve(table, Ledger(budget), Plan.of(q=event), "job").take("q")
+    return table, Ledger(budget).pay(Plan.of(q=event), table, "job").take("q")
 
 
 def test_updates_are_noised_as_they_were_paid():

@@ -192,12 +192,11 @@ def test_one_look_with_fixed_noise_spoils_a_job():
     ledger = Ledger(Budget(5.0, 1e-6))
     table = protect(TABLE, schema=SCHEMA.with_target(None))
     from voile.privacy.events import Gaussian, Plan, Step
-    from voile.privacy.grant import reserve
     from voile.privacy.mechanisms import gaussian_sum
     from voile.privacy.queries import RowCount
     from voile.privacy.receipt import write_receipt
 
-    grant = reserve(table, ledger, Plan((Step("a", Gaussian(3, 9.0)),)), "job")
+    grant = ledger.pay(Plan((Step("a", Gaussian(3, 9.0)),)), table, "job")
     for turn in range(3):
         with fixed_noise(1) if turn == 1 else io.StringIO():
             gaussian_sum(table, RowCount(), grant.take("a"))

@@ -12,7 +12,6 @@ from voile.privacy.discovery import complete, discovery_shape, find_bounds, find
 from voile.privacy.discovery.missing import unknown
 from voile.privacy.discovery.tree import CELLS, FANOUT
 from voile.privacy.events import Gaussian, Plan, Unprotected
-from voile.privacy.grant import reserve
 from voile.privacy.noise import fixed_noise
 from voile.privacy.sources.source import TARGET
 
@@ -23,7 +22,7 @@ EPSILON_1 = calibrate(Budget(1.0, 1e-6), Plan.of(look=Gaussian(1, 1.0)))
 
 def ticket_for(table, plan=EPSILON_1):
     ledger = Ledger(Budget(1.0, 1e-6)) if plan is EPSILON_1 else Ledger(Budget(math.inf, 0.5))
-    return reserve(table, ledger, plan, "test").take("look")
+    return ledger.pay(plan, table, "test").take("look")
 
 
 # -- bounds ----------------------------------------------------------------------------------------
@@ -235,7 +234,7 @@ def test_nothing_stays_unknown(target, epsilon):
     budget = Budget(epsilon, 1e-6)
     shape = Plan(discovery_shape(table.schema, 1.0, budget.delta))
     ledger = Ledger(budget)
-    grant = reserve(table, ledger, calibrate(budget, shape), "discovery")
+    grant = ledger.pay(calibrate(budget, shape), table, "discovery")
     with fixed_noise(1):
         done = complete(table, grant)
     assert unknown(done.schema) == ((), ())
@@ -255,5 +254,5 @@ def test_a_complete_schema_costs_nothing():
     schema = Schema({"a": Number(0, 1), "b": Category(["x"])}, target=Number(0, 1))
     assert discovery_shape(schema, 1.0, 1e-6) == ()
     table = protect({"a": [1.0], "b": ["x"]}, [0.5], schema=schema)
-    grant = reserve(table, Ledger(Budget(1, 1e-6)), Plan(()), "nothing")
+    grant = Ledger(Budget(1, 1e-6)).pay(Plan(()), table, "nothing")
     assert complete(table, grant) is table

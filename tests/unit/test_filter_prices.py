@@ -98,7 +98,7 @@ def test_what_protects_nothing_is_refused_in_our_words(kind, events):
     for budget in (Budget(1, 1e-6), Budget(20, 1e-3)):
         ledger = Ledger(budget, filter=kind)
         plan = Plan.of(**{f"s{number}": event for number, event in enumerate(events)})
-        for attempt in (ledger.spend, ledger.admit):
+        for attempt in (ledger.spend, ledger.reserve):
             with pytest.raises(VoileError):
                 attempt(plan, "job")
         assert ledger.history() == ()

@@ -26,7 +26,6 @@ from voile.privacy.events import (
     Threshold,
     Unprotected,
 )
-from voile.privacy.grant import charge, reserve
 from voile.privacy.mechanisms import (
     exponential,
     gaussian_sum,
@@ -67,7 +66,7 @@ def openings(monkeypatch):
 
 def test_a_ticket_is_good_once(openings):
     table = private_table()
-    grant = reserve(table, Ledger(BUDGET), Plan.of(a=Gaussian(5, 10.0)), "test")
+    grant = Ledger(BUDGET).pay(Plan.of(a=Gaussian(5, 10.0)), table, "test")
     ticket = grant.take("a")
     gaussian_sum(table, RowCount(), ticket)
     with pytest.raises(PlanError, match="used already"):
@@ -78,7 +77,7 @@ def test_a_ticket_is_good_once(openings):
 
 def test_no_more_looks_than_announced(openings):
     table = private_table()
-    grant = reserve(table, Ledger(BUDGET), Plan.of(a=Gaussian(2, 10.0), b=Pure(1, 0.1)), "test")
+    grant = Ledger(BUDGET).pay(Plan.of(a=Gaussian(2, 10.0), b=Pure(1, 0.1)), table, "test")
     for _ in range(2):
         gaussian_sum(table, RowCount(), grant.take("a"))
     with pytest.raises(PlanError, match="announced 2 looks"):
@@ -92,7 +91,7 @@ def test_no_more_looks_than_announced(openings):
 
 def test_a_ticket_is_good_for_its_table_alone(openings):
     table, other = private_table(), private_table()
-    grant = reserve(table, Ledger(BUDGET), Plan.of(a=Gaussian(1, 10.0)), "test")
+    grant = Ledger(BUDGET).pay(Plan.of(a=Gaussian(1, 10.0)), table, "test")
     ticket = grant.take("a")
     with pytest.raises(PlanError, match="another table"):
         gaussian_sum(other, RowCount(), ticket)
@@ -103,7 +102,7 @@ def test_a_ticket_is_good_for_its_table_alone(openings):
 
 
 def test_tickets_and_grants_cannot_be_copied():
-    grant = reserve(private_table(), Ledger(BUDGET), Plan.of(a=Gaussian(1, 10.0)), "test")
+    grant = Ledger(BUDGET).pay(Plan.of(a=Gaussian(1, 10.0)), private_table(), "test")
     for thing in (grant, grant.take("a")):
         for duplicate in (pickle.dumps, copy.copy, copy.deepcopy):
             with pytest.raises(PlanError, match="belongs to the process"):
@@ -114,7 +113,7 @@ def test_tickets_and_grants_cannot_be_copied():
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_a_forked_process_cannot_look_again():
     table = private_table()
-    grant = reserve(table, Ledger(BUDGET), Plan.of(a=Gaussian(2, 10.0)), "test")
+    grant = Ledger(BUDGET).pay(Plan.of(a=Gaussian(2, 10.0)), table, "test")
     ticket = grant.take("a")
     child = os.fork()
     if child == 0:  # never leave this block: the child must not run other tests
@@ -132,7 +131,7 @@ def test_a_forked_process_cannot_look_again():
 
 def test_threads_share_the_looks():
     table = private_table()
-    grant = reserve(table, Ledger(BUDGET), Plan.of(a=Gaussian(20, 50.0)), "test")
+    grant = Ledger(BUDGET).pay(Plan.of(a=Gaussian(20, 50.0)), table, "test")
     taken, refused = [], []
 
     def work():
@@ -166,7 +165,7 @@ def test_threads_share_the_looks():
 )
 def test_a_look_of_another_kind_than_was_paid_is_refused(event, mechanism, openings):
     table = private_table()
-    grant = reserve(table, Ledger(BUDGET), Plan.of(a=event), "test")
+    grant = Ledger(BUDGET).pay(Plan.of(a=event), table, "test")
     with pytest.raises(PlanError):
         mechanism(table, grant.take("a"))
     assert openings == []
@@ -183,7 +182,7 @@ def test_a_refused_plan_never_opens_the_vault(openings):
     with pytest.raises(BudgetExceeded):
         summarize(table, epsilon=float("inf"), ledger=ledger)
     with pytest.raises(BudgetExceeded):
-        reserve(table, ledger, Plan.of(a=Unprotected(1)), "test")
+        ledger.pay(Plan.of(a=Unprotected(1)), table, "test")
     assert openings == []
     assert ledger.history() == ()
 
@@ -242,23 +241,23 @@ def test_settings_are_refused_before_anything_is_spent(openings):
     assert ledger.history() == ()
 
 
-def test_charges_of_an_admission_pay_before_each_look(openings):
+def test_charges_of_a_reservation_pay_before_each_look(openings):
     ledger, table = Ledger(BUDGET), private_table()
-    with ledger.admit(Plan.of(a=Gaussian(2, 5.0)), "adaptive") as admission:
+    with ledger.reserve(Plan.of(a=Gaussian(2, 5.0)), "adaptive") as reservation:
         for expected in (["a"], ["a", "a"]):
-            grant = charge(table, admission, Plan.of(a=Gaussian(1, 5.0)))
+            grant = reservation.pay(Plan.of(a=Gaussian(1, 5.0)), table)
             gaussian_sum(table, RowCount(), grant.take("a"))
             assert openings == expected
         with pytest.raises(BudgetExceeded):
-            charge(table, admission, Plan.of(a=Gaussian(1, 5.0)))
+            reservation.pay(Plan.of(a=Gaussian(1, 5.0)), table)
     assert openings == ["a", "a"]
 
 
-def test_an_admission_keeps_the_relation_of_its_ledger():
+def test_a_reservation_keeps_the_relation_of_its_ledger():
     """Noise for add/remove is too small for replacement, under which the charge was priced."""
     priced = Ledger(BUDGET, relation="replace_one")
-    with priced.admit(Plan.of(a=Gaussian(1, 5.0)), "adaptive") as admission:
-        grant = charge(private_table(), admission, Plan.of(a=Gaussian(1, 5.0)))
+    with priced.reserve(Plan.of(a=Gaussian(1, 5.0)), "adaptive") as reservation:
+        grant = reservation.pay(Plan.of(a=Gaussian(1, 5.0)), private_table())
     assert grant.relation is Relation.REPLACE_ONE
 
 
@@ -267,7 +266,7 @@ def test_noise_follows_the_relation_of_the_ledger(relation):
     table = private_table()
     query = NumberCounts("a", (5.0,))
     plan = Plan.of(a=Gaussian(1, 3.0), b=Laplace(1, 2.0), c=Threshold(1, 3.0, 1e-8))
-    grant = reserve(table, Ledger(BUDGET, relation=relation), plan, "test")
+    grant = Ledger(BUDGET, relation=relation).pay(plan, table, "test")
     factor = 1.0 if relation is Relation.ADD_REMOVE else 2.0
     gaussian = gaussian_sum(table, query, grant.take("a"))
     assert gaussian.standard_error == pytest.approx(3.0 * factor**0.5)
@@ -279,7 +278,7 @@ def test_noise_follows_the_relation_of_the_ledger(relation):
 
 def test_one_fixed_seed_is_remembered():
     table = private_table()
-    grant = reserve(table, Ledger(BUDGET), Plan.of(a=Gaussian(2, 10.0)), "test")
+    grant = Ledger(BUDGET).pay(Plan.of(a=Gaussian(2, 10.0)), table, "test")
     gaussian_sum(table, RowCount(), grant.take("a"))
     assert grant.noise is NoiseSource.SYSTEM
     with fixed_noise(1):
@@ -293,11 +292,11 @@ def test_a_job_with_the_whole_budget_is_charged_for_gaussian_looks_alone(kind):
     budget = Budget(0.75, 1e-5)
     bound = calibrate(budget, Plan.of(a=Gaussian(1, 1.0), b=Gaussian(1, 3.0)))
     ledger = Ledger(budget, filter=kind)
-    with ledger.admit(bound, "adaptive") as admission:
-        assert admission.entry.alone
+    with ledger.reserve(bound, "adaptive") as reservation:
+        assert reservation.entry.alone
         for event in (Laplace(1, 1e4), PoissonGaussian(1, 1e4, 0.1)):
             with pytest.raises(PlanError, match="Gaussian"):
-                admission.charge(Plan.of(other=event))
-        admission.charge(Plan(bound.steps[:1]))
-        admission.charge(Plan(bound.steps[1:]))
+                reservation.charge(Plan.of(other=event))
+        reservation.charge(Plan(bound.steps[:1]))
+        reservation.charge(Plan(bound.steps[1:]))
     assert ledger.remaining().epsilon == 0.0

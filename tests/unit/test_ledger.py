@@ -110,7 +110,7 @@ def test_the_first_entry_may_use_the_whole_budget_and_nothing_follows(ledger, sh
         with pytest.raises(BudgetExceeded, match="used up"):
             ledger.spend(later, "more")
         with pytest.raises(BudgetExceeded, match="used up"):
-            ledger.admit(later, "more")
+            ledger.reserve(later, "more")
     assert ledger.history() == (entry,)
 
 
@@ -162,18 +162,18 @@ def test_rows_without_noise_need_an_unlimited_budget(ledger):
     with pytest.raises(BudgetExceeded, match="no finite price"):
         ledger.spend(plan, "look")
     with pytest.raises(BudgetExceeded, match="no finite price"):
-        ledger.admit(plan, "look")
+        ledger.reserve(plan, "look")
     assert ledger.remaining() == BUDGET
 
 
 def test_an_unlimited_budget_admits_everything_and_promises_nothing(tmp_path):
     ledger = Ledger(tmp_path / "l.db", Budget(math.inf))
     ledger.spend(Plan.of(rows=Unprotected()), "look")
-    with ledger.admit(Plan.of(rows=Unprotected(count=3)), "look on") as admission:
-        admission.charge(Plan.of(rows=Unprotected()))
-        admission.charge(Plan.of(rows=Unprotected()))
-    with ledger.admit(PIECE, "with noise") as admission:
-        admission.charge(PIECE)
+    with ledger.reserve(Plan.of(rows=Unprotected(count=3)), "look on") as reservation:
+        reservation.charge(Plan.of(rows=Unprotected()))
+        reservation.charge(Plan.of(rows=Unprotected()))
+    with ledger.reserve(PIECE, "with noise") as reservation:
+        reservation.charge(PIECE)
     ledger.spend(Plan.of(rows=Unprotected()), "look again")
     assert ledger.remaining().unlimited
     assert ledger.spent().unlimited
@@ -186,57 +186,61 @@ def test_an_impossible_budget_leaves_no_file(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-# --- admissions
+# --- reservations
 
 
-def test_an_admission_is_charged_and_the_rest_given_back(ledger):
-    with ledger.admit(Plan.of(a=Gaussian(count=10, noise_multiplier=50)), "explain") as admission:
+def test_a_reservation_is_charged_and_the_rest_given_back(ledger):
+    with ledger.reserve(
+        Plan.of(a=Gaussian(count=10, noise_multiplier=50)), "explain"
+    ) as reservation:
         assert total_of(ledger).loss == pytest.approx(10 / 50**2)
-        first = admission.charge(Plan.of(a=Gaussian(noise_multiplier=50)), "look 1")
-        second = admission.charge(Plan.of(a=Gaussian(noise_multiplier=100)))
+        first = reservation.charge(Plan.of(a=Gaussian(noise_multiplier=50)), "look 1")
+        second = reservation.charge(Plan.of(a=Gaussian(noise_multiplier=100)))
         assert total_of(ledger).loss == pytest.approx(10 / 50**2)
     assert total_of(ledger).loss == pytest.approx(1 / 50**2 + 1 / 100**2)
     kinds = [entry.kind for entry in ledger.history()]
-    assert kinds == [EntryKind.ADMIT, EntryKind.CHARGE, EntryKind.CHARGE, EntryKind.RELEASE]
+    assert kinds == [EntryKind.RESERVE, EntryKind.CHARGE, EntryKind.CHARGE, EntryKind.RELEASE]
     parents = [entry.parent for entry in ledger.history()]
-    assert parents == [None] + [admission.entry.id] * 3
+    assert parents == [None] + [reservation.entry.id] * 3
     assert (first.what, second.what) == ("look 1", "explain")
     assert ledger.history()[-1].price.loss == pytest.approx(9 / 50**2 - 1 / 100**2)
 
 
-def test_more_than_was_admitted_is_refused(ledger):
-    admission = ledger.admit(Plan.of(a=Gaussian(count=3, noise_multiplier=50)), "explain")
-    admission.charge(Plan.of(a=Gaussian(count=2, noise_multiplier=50)))
+def test_more_than_was_paid_for_is_refused(ledger):
+    reservation = ledger.reserve(Plan.of(a=Gaussian(count=3, noise_multiplier=50)), "explain")
+    reservation.charge(Plan.of(a=Gaussian(count=2, noise_multiplier=50)))
     history = ledger.history()
     with pytest.raises(BudgetExceeded, match="larger than what was set aside"):
-        admission.charge(Plan.of(a=Gaussian(count=2, noise_multiplier=50)))
+        reservation.charge(Plan.of(a=Gaussian(count=2, noise_multiplier=50)))
     assert ledger.history() == history
-    admission.charge(Plan.of(a=Gaussian(noise_multiplier=50)))
+    reservation.charge(Plan.of(a=Gaussian(noise_multiplier=50)))
 
 
 @pytest.mark.parametrize("parts", [3, 7, 10, 49, 1000])
 def test_parts_that_make_up_the_whole_fit(parts):
     ledger = Ledger(Budget(3, 1e-6))
     one = Plan.of(a=Gaussian(noise_multiplier=50.1))
-    with ledger.admit(Plan.of(a=Gaussian(count=parts, noise_multiplier=50.1)), "x") as admission:
+    with ledger.reserve(
+        Plan.of(a=Gaussian(count=parts, noise_multiplier=50.1)), "x"
+    ) as reservation:
         for _ in range(parts):
-            admission.charge(one)
+            reservation.charge(one)
         with pytest.raises(BudgetExceeded):
-            admission.charge(one)
+            reservation.charge(one)
     assert total_of(ledger).loss == pytest.approx(parts / 50.1**2)
 
 
-def test_an_admission_that_is_never_closed_has_paid_its_upper_bound(tmp_path):
+def test_a_reservation_that_is_never_closed_has_paid_its_upper_bound(tmp_path):
     ledger = Ledger(tmp_path / "l.db", BUDGET)
-    ledger.admit(Plan.of(a=Gaussian(noise_multiplier=10)), "crash").charge(PIECE)
+    ledger.reserve(Plan.of(a=Gaussian(noise_multiplier=10)), "crash").charge(PIECE)
     del ledger
     assert total_of(Ledger(tmp_path / "l.db")).loss == pytest.approx(1 / 10**2)
 
 
 def test_an_error_inside_gives_back_only_what_was_not_charged(ledger):
     def fail():
-        with ledger.admit(Plan.of(a=Gaussian(noise_multiplier=10)), "fails") as admission:
-            admission.charge(PIECE)
+        with ledger.reserve(Plan.of(a=Gaussian(noise_multiplier=10)), "fails") as reservation:
+            reservation.charge(PIECE)
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
@@ -244,26 +248,26 @@ def test_an_error_inside_gives_back_only_what_was_not_charged(ledger):
     assert total_of(ledger).loss == pytest.approx(1e-4)
 
 
-def test_a_closed_admission_gives_back_once_and_pays_no_more(ledger):
-    admission = ledger.admit(PIECE, "x")
-    admission.close()
-    admission.close()
+def test_a_closed_reservation_gives_back_once_and_pays_no_more(ledger):
+    reservation = ledger.reserve(PIECE, "x")
+    reservation.close()
+    reservation.close()
     assert len(ledger.history()) == 2
     with pytest.raises(PlanError, match="closed"):
-        admission.charge(PIECE)
+        reservation.charge(PIECE)
     for clone_it in (copy.copy, copy.deepcopy, pickle.dumps):
         with pytest.raises(LedgerError, match="belongs to the process"):
-            clone_it(admission)
+            clone_it(reservation)
 
 
-def test_open_admissions_together_stay_within_the_budget(ledger):
+def test_open_reservations_together_stay_within_the_budget(ledger):
     half = calibrate(Budget(0.6, 1e-6), SHAPE)
-    first = ledger.admit(half, "first")
-    second = ledger.admit(half, "second")
+    first = ledger.reserve(half, "first")
+    second = ledger.reserve(half, "second")
     with pytest.raises(BudgetExceeded):
-        ledger.admit(half, "third")
+        ledger.reserve(half, "third")
     first.close()
-    third = ledger.admit(half, "third")
+    third = ledger.reserve(half, "third")
     with pytest.raises(BudgetExceeded):
         ledger.spend(half, "fourth")
     second.charge(half)
@@ -341,8 +345,8 @@ def test_what_a_gaussian_ledger_admits_composes_within_its_budget(events, epsilo
             ledger.spend(Plan.of(a=event), "job")
         except BudgetExceeded:
             continue
-    admitted = [event for entry in ledger.history() for event in entry.plan.events]
-    assert compose(admitted).epsilon(delta) <= epsilon
+    paid_for = [event for entry in ledger.history() for event in entry.plan.events]
+    assert compose(paid_for).epsilon(delta) <= epsilon
     assert 0 <= ledger.remaining().epsilon <= epsilon
 
 
@@ -350,14 +354,14 @@ def test_what_a_gaussian_ledger_admits_composes_within_its_budget(events, epsilo
 @given(
     steps=st.lists(
         st.tuples(
-            st.sampled_from(["spend", "admit", "charge", "charge", "close"]),
+            st.sampled_from(["spend", "reserve", "charge", "charge", "close"]),
             st.floats(3, 60),
             st.integers(0, 3),
         ),
         max_size=60,
     )
 )
-def test_totals_with_admissions_are_the_true_sum(steps):
+def test_totals_with_reservations_are_the_true_sum(steps):
     ledger = Ledger(Budget(1.7, 1e-6))
     spent, open_ones, used = Fraction(0), [], {}
     for verb, noise, which in steps:
@@ -365,27 +369,27 @@ def test_totals_with_admissions_are_the_true_sum(steps):
         try:
             if verb == "spend":
                 spent += Fraction(ledger.spend(plan, "s").price.loss)
-            elif verb == "admit":
-                open_ones.append(ledger.admit(plan, "a"))
+            elif verb == "reserve":
+                open_ones.append(ledger.reserve(plan, "a"))
                 used[open_ones[-1].entry.id] = Fraction(0)
             elif open_ones:
-                admission = open_ones[which % len(open_ones)]
+                reservation = open_ones[which % len(open_ones)]
                 if verb == "charge":
-                    charged = admission.charge(Plan.of(a=Gaussian(noise_multiplier=3 * noise)))
-                    used[admission.entry.id] += Fraction(charged.price.loss)
+                    charged = reservation.charge(Plan.of(a=Gaussian(noise_multiplier=3 * noise)))
+                    used[reservation.entry.id] += Fraction(charged.price.loss)
                 else:
-                    admission.close()
-                    open_ones.remove(admission)
-                    spent += used[admission.entry.id]
+                    reservation.close()
+                    open_ones.remove(reservation)
+                    spent += used[reservation.entry.id]
         except BudgetExceeded:
             pass
-        reserved = sum(Fraction(admission.entry.price.loss) for admission in open_ones)
+        reserved = sum(Fraction(reservation.entry.price.loss) for reservation in open_ones)
         total = total_of(ledger).loss
         assert total <= ledger.filter.limit.loss
         assert float(spent + reserved) == pytest.approx(total, rel=ROUNDING, abs=1e-15)
-        for admission in open_ones:
-            most = admission.entry.price.loss
-            assert float(used[admission.entry.id]) <= most * (1 + ROUNDING)
+        for reservation in open_ones:
+            most = reservation.entry.price.loss
+            assert float(used[reservation.entry.id]) <= most * (1 + ROUNDING)
 
 
 # --- threads, copies, other processes
@@ -415,12 +419,12 @@ def test_eight_threads_share_one_ledger(ledger):
     assert total_of(ledger).within(ledger.filter.limit)
 
 
-def test_eight_threads_share_one_admission(ledger):
-    admission = ledger.admit(Plan.of(a=Gaussian(count=20, noise_multiplier=50)), "explain")
+def test_eight_threads_share_one_reservation(ledger):
+    reservation = ledger.reserve(Plan.of(a=Gaussian(count=20, noise_multiplier=50)), "explain")
 
     def work(_):
         try:
-            admission.charge(Plan.of(a=Gaussian(noise_multiplier=50)))
+            reservation.charge(Plan.of(a=Gaussian(noise_multiplier=50)))
         except BudgetExceeded:
             return 0
         return 1
@@ -524,8 +528,10 @@ def test_urls_of_paths_are_absolute(tmp_path, monkeypatch):
 
 def test_the_export_holds_every_entry(ledger):
     ledger.spend(calibrate(Budget(0.03, 1e-6), Plan((laplace_share("a", 1.0),))), "laplace")
-    with ledger.admit(Plan.of(a=Gaussian(count=2, noise_multiplier=50)), "explain") as admission:
-        admission.charge(PIECE)
+    with ledger.reserve(
+        Plan.of(a=Gaussian(count=2, noise_multiplier=50)), "explain"
+    ) as reservation:
+        reservation.charge(PIECE)
     ledger.spend(Plan.of(a=Threshold(noise_multiplier=70, delta=1e-9), b=Pure(epsilon=1e-3)), "é\n")
     data = json.loads(ledger.to_json())
     assert data == ledger.to_dict()
@@ -559,16 +565,16 @@ def test_a_small_first_entry_is_not_given_the_whole_budget():
 
 
 @pytest.mark.parametrize("kind", ["gdp", "renyi"])
-def test_charges_of_any_kind_add_up_to_what_was_admitted(kind):
+def test_charges_of_any_kind_add_up_to_what_was_paid_for(kind):
     ledger = Ledger(Budget(1.0, 1e-6), filter=kind)
     most = Plan.of(a=Laplace(count=3, noise_multiplier=200.0), b=Pure(count=2, epsilon=0.002))
-    with ledger.admit(most, "looks") as admission:
+    with ledger.reserve(most, "looks") as reservation:
         for _ in range(3):
-            admission.charge(Plan.of(a=Laplace(noise_multiplier=200.0)))
+            reservation.charge(Plan.of(a=Laplace(noise_multiplier=200.0)))
         for _ in range(2):
-            admission.charge(Plan.of(b=Pure(epsilon=0.002)))
+            reservation.charge(Plan.of(b=Pure(epsilon=0.002)))
         with pytest.raises(BudgetExceeded):
-            admission.charge(Plan.of(b=Pure(epsilon=0.002)))
+            reservation.charge(Plan.of(b=Pure(epsilon=0.002)))
 
 
 def test_a_budget_without_end_is_strict_json():

@@ -115,8 +115,8 @@ def test_a_job_that_had_the_whole_budget_is_verified_by_its_own_arithmetic(tmp_p
     path = tmp_path / "l.db"
     ledger = Ledger(path, BUDGET, filter=kind)
     whole = calibrate(BUDGET, Plan((gaussian_share("sums", 1.0),)))
-    with ledger.admit(whole, "all of it") as admission:
-        admission.charge(whole)
+    with ledger.reserve(whole, "all of it") as reservation:
+        reservation.charge(whole)
     assert ledger.history()[0].alone
     assert Ledger(path).verify().entries == 2
 
@@ -149,21 +149,21 @@ def test_a_file_that_was_written_less_often_than_its_head_knows_is_an_older_copy
     assert ledger.verify(replace(head, writes=None, file=None)).entries == 1
 
 
-# --- admissions
+# --- reservations
 
 
-def admitted(ledger, looks=2):
-    return ledger.admit(Plan.of(sums=Gaussian(looks, 40)), "job")
+def reserved(ledger, looks=2):
+    return ledger.reserve(Plan.of(sums=Gaussian(looks, 40)), "job")
 
 
-def test_an_admission_is_worth_nothing_in_a_forked_process():
+def test_a_reservation_is_worth_nothing_in_a_forked_process():
     ledger = Ledger(BUDGET)
-    admission = admitted(ledger)
-    admission._process += 1  # as the copy in a child sees it
+    reservation = reserved(ledger)
+    reservation._process += 1  # as the copy in a child sees it
     with pytest.raises(LedgerError, match="forked process"):
-        admission.charge(PIECE)
-    admission.close()
-    assert [entry.kind for entry in ledger.history()] == [EntryKind.ADMIT]
+        reservation.charge(PIECE)
+    reservation.close()
+    assert [entry.kind for entry in ledger.history()] == [EntryKind.RESERVE]
     ledger._book._process += 1
     with pytest.raises(LedgerError, match="Give the ledger a file"):
         ledger.spend(PIECE, "in a child")
@@ -175,17 +175,17 @@ def test_a_file_is_opened_anew_in_a_forked_process(tmp_path):
     assert ledger.spend(PIECE, "in a child") == Ledger(tmp_path / "l.db").history()[0]
 
 
-def test_an_admission_that_the_ledger_forgot_pays_for_nothing():
+def test_a_reservation_that_the_ledger_forgot_pays_for_nothing():
     ledger = Ledger(BUDGET)
-    admission = admitted(ledger)
+    reservation = reserved(ledger)
     ledger._book._entries.clear()
-    with pytest.raises(LedgerError, match="lost the admission"):
-        admission.charge(PIECE)
+    with pytest.raises(LedgerError, match="lost the reservation"):
+        reservation.charge(PIECE)
 
 
 def test_a_charge_that_may_stand_in_the_ledger_is_used(tmp_path, monkeypatch):
     ledger = Ledger(tmp_path / "l.db", BUDGET)
-    admission = admitted(ledger, looks=2)
+    reservation = reserved(ledger, looks=2)
     real = SqlBook.append
 
     def fail_afterwards(self, *given):
@@ -195,8 +195,8 @@ def test_a_charge_that_may_stand_in_the_ledger_is_used(tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(SqlBook, "append", fail_afterwards)
         with pytest.raises(LedgerUnavailable):
-            admission.charge(PIECE)
-    admission.charge(PIECE)
+            reservation.charge(PIECE)
+    reservation.charge(PIECE)
     with pytest.raises(BudgetExceeded, match="larger than what was set aside"):
-        admission.charge(PIECE)
-    assert admission.entry.price - admission._used == Amount(pytest.approx(0, abs=1e-12))
+        reservation.charge(PIECE)
+    assert reservation.entry.price - reservation._used == Amount(pytest.approx(0, abs=1e-12))

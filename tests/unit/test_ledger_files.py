@@ -190,7 +190,7 @@ def test_a_file_is_append_only(tmp_path, statement):
 
 def use(ledger):
     yield lambda: ledger.spend(PIECE, "y")
-    yield lambda: ledger.admit(PIECE, "y")
+    yield lambda: ledger.reserve(PIECE, "y")
     yield ledger.remaining
     yield ledger.history
 

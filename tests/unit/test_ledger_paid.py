@@ -50,9 +50,9 @@ def test_a_ledger_tells_whether_this_object_has_paid(tmp_path, place):
     assert ledger.has_paid
 
 
-def test_an_admission_is_a_payment(tmp_path):
+def test_a_reservation_is_a_payment(tmp_path):
     ledger = Ledger(tmp_path / "l.db", BUDGET)
-    with ledger.admit(PIECE, "job"):
+    with ledger.reserve(PIECE, "job"):
         assert ledger.has_paid
 
 
@@ -93,8 +93,8 @@ def test_a_payment_that_was_undone_is_none(tmp_path, monkeypatch):
 
 def test_a_job_keeps_its_result_if_the_rest_cannot_be_given_back(tmp_path):
     ledger = Ledger(tmp_path / "l.db", BUDGET)
-    with ledger.admit(PIECE, "job") as admission:
-        result = admission.charge(Plan.of(a=Gaussian(noise_multiplier=40)))
+    with ledger.reserve(PIECE, "job") as reservation:
+        result = reservation.charge(Plan.of(a=Gaussian(noise_multiplier=40)))
         (tmp_path / "l.db").rename(tmp_path / "gone.db")
     assert result.what == "job"
     history = Ledger(tmp_path / "gone.db").history()
@@ -102,7 +102,7 @@ def test_a_job_keeps_its_result_if_the_rest_cannot_be_given_back(tmp_path):
     assert history[-1].total.loss == pytest.approx(1 / 400)  # the upper bound stays paid
 
     def fail_with_its_own_error():
-        with Ledger(tmp_path / "gone.db").admit(PIECE, "job"):
+        with Ledger(tmp_path / "gone.db").reserve(PIECE, "job"):
             (tmp_path / "gone.db").rename(tmp_path / "l.db")
             raise ValueError("its own")
 

@@ -23,10 +23,10 @@ def fill(ledger):
     """Every kind of line there is."""
     ledger.spend(PIECE, "first")
     ledger.spend(OTHER, "second")
-    with ledger.admit(Plan.of(sums=Gaussian(3, 40)), "third") as admission:
-        admission.charge(PIECE)
-        admission.charge(PIECE)
-    ledger.admit(PIECE, "crashed")
+    with ledger.reserve(Plan.of(sums=Gaussian(3, 40)), "third") as reservation:
+        reservation.charge(PIECE)
+        reservation.charge(PIECE)
+    ledger.reserve(PIECE, "crashed")
     with pytest.raises(VoileError):
         ledger.spend(Plan.of(a=Gaussian(1, 0.01)), "too much")
     with pytest.raises(VoileError):

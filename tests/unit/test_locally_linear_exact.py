@@ -29,7 +29,6 @@ from voile.models.locally_linear.projections import (
 from voile.models.locally_linear.queries import ClassPoints, Directions, MapSteps
 from voile.models.whole_numbers import exact_product
 from voile.privacy.events import Gaussian, Laplace, Plan, PoissonGaussian
-from voile.privacy.grant import reserve
 from voile.privacy.mechanisms import gaussian_sum, laplace_sum
 from voile.privacy.queries import TARGET, Block
 from voile.privacy.sources import parquet, table
@@ -713,7 +712,7 @@ def test_lots_by_place_are_for_looks_without_noise(event, projected):
         query = ProjectedSteps(*parts, projections=drawn)
     else:
         query = MapSteps(*parts)
-    grant = reserve(rows, Ledger(Budget(math.inf, 1e-6)), Plan.of(look=event), "test")
+    grant = Ledger(Budget(math.inf, 1e-6)).pay(Plan.of(look=event), rows, "test")
     release = laplace_sum if isinstance(event, Laplace) else gaussian_sum
     with pytest.raises(PlanError, match="no bound"):
         release(rows, query, grant.take("look"))

@@ -18,7 +18,6 @@ from voile.models.lvq.queries import LARGEST_PULL, ClassSums, ClusterSums, Lengt
 from voile.models.lvq.space import BITS, CLASSES, ONE, POINTS, SQUARES, Space
 from voile.models.whole_numbers import squared_norms
 from voile.privacy.events import Gaussian, Laplace, Plan, PoissonGaussian
-from voile.privacy.grant import reserve
 from voile.privacy.mechanisms import gaussian_sum, laplace_sum
 from voile.privacy.queries import Block
 from voile.privacy.vault import keep
@@ -322,7 +321,7 @@ def test_lots_by_place_are_for_looks_without_noise(event):
     space = Space(table.schema, np.zeros(2), 1.0)
     keep(table, space.columns, space.prepare)
     query = Pulls(space, np.eye(2), np.array([0, 1]), "glvq", 5.0, 1.0, lot=(0, 2))
-    grant = reserve(table, Ledger(Budget(math.inf, 1e-6)), Plan.of(look=event), "test")
+    grant = Ledger(Budget(math.inf, 1e-6)).pay(Plan.of(look=event), table, "test")
     release = laplace_sum if isinstance(event, Laplace) else gaussian_sum
     with pytest.raises(PlanError, match="no bound"):
         release(table, query, grant.take("look"))

@@ -283,8 +283,8 @@ def test_a_ledger_is_told_whole():
     ledger = Ledger(Budget(2, 1e-6), dataset=WORSE)
     spend(ledger, EVIL)
     entry = spend(ledger, "the model")
-    with ledger.admit(Plan((Step("look", Gaussian(4, 20.0)),)), "asking") as admission:
-        admission.charge(Plan((Step("look", Gaussian(1, 20.0)),)), "one question")
+    with ledger.reserve(Plan((Step("look", Gaussian(4, 20.0)),)), "asking") as reservation:
+        reservation.charge(Plan((Step("look", Gaussian(1, 20.0)),)), "one question")
     model = census_model()
     model = replace(model, receipt=replace(model.receipt, entry=entry.id))
     page = draw_report(fitted(model), ledger=ledger)

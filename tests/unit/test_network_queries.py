@@ -43,7 +43,6 @@ from voile.federated.networks.workshop import (  # noqa: E402
 )
 from voile.privacy.budget import Relation  # noqa: E402
 from voile.privacy.events import Gaussian, Plan  # noqa: E402
-from voile.privacy.grant import reserve  # noqa: E402
 from voile.privacy.mechanisms import gaussian_sum  # noqa: E402
 from voile.privacy.queries import Block  # noqa: E402
 from voile.privacy.sources.table import TableSource  # noqa: E402
@@ -259,7 +258,7 @@ def test_noise_reaches_parameters_without_dimensions():
     kept = KeptImages(schema)
     keep(table, kept.columns, kept.prepare)
     plan = Plan.of(look=Gaussian(noise_multiplier=2.0))
-    grant = reserve(table, Ledger(Budget(5.0, 1e-5)), plan, "test")
+    grant = Ledger(Budget(5.0, 1e-5)).pay(plan, table, "test")
     released = gaussian_sum(table, query, grant.take("look")).values
     assert released.shape == (count,)
     assert (released != 0).all()
@@ -282,7 +281,7 @@ def test_quick_sums_agree_and_may_not_be_noised():
         assert not query.bounded
         schema = Schema({"p": Number(0, 1)}, target=Category([0, 1]))
         table = protect([[0.5]], [0], schema=schema)
-        grant = reserve(table, Ledger(Budget(5.0, 1e-5)), Plan.of(look=Gaussian()), "test")
+        grant = Ledger(Budget(5.0, 1e-5)).pay(Plan.of(look=Gaussian()), table, "test")
         with pytest.raises(PlanError, match="no bound"):
             gaussian_sum(table, query, grant.take("look"))
     with pytest.raises(SettingError, match="neither groups nor masks"):

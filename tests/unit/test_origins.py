@@ -262,7 +262,7 @@ def test_a_grid_search_with_a_ledger_adds_up():
     ledger = Ledger(Budget(8, 1e-4))
     model = GLVQClassifier(schema=SCHEMA, ledger=ledger, delta=1e-5)
     GridSearchCV(model, {"epsilon": [0.5, 0.7]}, cv=2).fit(make_array(), TARGET.copy())
-    fits = [one for one in ledger.history() if one.kind is EntryKind.ADMIT]
+    fits = [one for one in ledger.history() if one.kind is EntryKind.RESERVE]
     assert len(fits) == 5
     assert ledger.spent().epsilon > 0.7
 

@@ -19,7 +19,6 @@ from voile.privacy.encode.column import _list_of
 from voile.privacy.encode.identity import identity_of
 from voile.privacy.encode.value import UNFIT, plain_value
 from voile.privacy.events import Gaussian, Plan, Pure, Unprotected
-from voile.privacy.grant import admit, charge, reserve
 from voile.privacy.mechanisms import attention, gaussian_sum, laplace_sum, permute_and_flip, top_k
 from voile.privacy.mechanisms.attention import (
     SmoothNoise,
@@ -45,7 +44,7 @@ def table():
 
 
 def granted(event, rows=None, budget=ENDLESS):
-    return reserve(rows or table(), Ledger(budget), Plan.of(q=event), "job")
+    return Ledger(budget).pay(Plan.of(q=event), rows or table(), "job")
 
 
 # --- values
@@ -261,9 +260,11 @@ def test_the_number_of_groups_is_enough_where_rounding_would_have_it_one_short(m
 def test_budget_set_aside_for_one_unit_pays_for_no_other():
     patients = Schema({"a": Number(0, 10)}, unit=Unit("who", rows=1))
     other = protect({"a": [1.0], "who": [1]}, schema=patients)
-    admission = admit(table(), Ledger(Budget(10, 1e-6)), Plan.of(q=Gaussian(1, 5.0)), "job")
+    reservation = Ledger(Budget(10, 1e-6)).reserve(
+        Plan.of(q=Gaussian(1, 5.0)), "job", unit=table().unit
+    )
     with pytest.raises(PlanError, match="another privacy unit"):
-        charge(other, admission, Plan.of(q=Gaussian(1, 5.0)))
+        reservation.pay(Plan.of(q=Gaussian(1, 5.0)), other)
 
 
 def test_a_grant_is_worth_nothing_in_a_forked_process():
@@ -288,7 +289,7 @@ def test_looks_decided_on_one_after_the_other_must_be_gaussian():
     private, budget = table(), Budget(10, 1e-6)
     plan = Plan.of(q=Pure(1, 0.1))
     ledger = Ledger(budget)
-    first = reserve(private, ledger, Plan.of(p=Pure(1, 0.1)), "job")
-    later = reserve(private, ledger, plan, "job")
+    first = ledger.pay(Plan.of(p=Pure(1, 0.1)), private, "job")
+    later = ledger.pay(plan, private, "job")
     with pytest.raises(PlanError, match="must all be Gaussian"):
         write_receipt(first, budget, later)

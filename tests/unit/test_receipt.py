@@ -20,7 +20,6 @@ from voile.privacy.events import (
     Pure,
     Threshold,
 )
-from voile.privacy.grant import reserve
 from voile.privacy.mechanisms import gaussian_sum
 from voile.privacy.noise import fixed_noise
 from voile.privacy.queries import RowCount
@@ -33,7 +32,7 @@ ROWS = {"a": np.linspace(0, 9, 200), "b": ["x", "y"] * 100}
 def receipt_of(plan, budget, **ledger):
     table = protect(ROWS, schema=SCHEMA)
     book = Ledger(budget, **ledger)
-    grant = reserve(table, book, plan, "a job")
+    grant = book.pay(plan, table, "a job")
     return write_receipt(grant, budget)
 
 
@@ -72,7 +71,7 @@ def test_fixed_noise_is_no_guarantee():
 
 def test_one_look_with_fixed_noise_spoils_the_receipt():
     table = protect(ROWS, schema=SCHEMA)
-    grant = reserve(table, Ledger(Budget(5, 1e-6)), Plan.of(a=Gaussian(2, 9.0)), "x")
+    grant = Ledger(Budget(5, 1e-6)).pay(Plan.of(a=Gaussian(2, 9.0)), table, "x")
     gaussian_sum(table, RowCount(), grant.take("a"))
     clean = write_receipt(grant, Budget(5, 1e-6))
     assert clean.guarantee

@@ -131,10 +131,10 @@ def test_a_job_in_steps_is_one_line_with_what_it_took_in_the_end():
     ledger = Ledger(Budget(3, 1e-6))
     spend(ledger, "first", 20.0)
     look = Plan((Step("look", Gaussian(1, 20.0)),))
-    with ledger.admit(Plan((Step("look", Gaussian(4, 20.0)),)), "in steps") as admission:
-        admission.charge(look, "one")
-        paid = admission.charge(look, "two")
-    ledger.admit(Plan((Step("look", Gaussian(1, 20.0)),)), "still open")
+    with ledger.reserve(Plan((Step("look", Gaussian(4, 20.0)),)), "in steps") as reservation:
+        reservation.charge(look, "one")
+        paid = reservation.charge(look, "two")
+    ledger.reserve(Plan((Step("look", Gaussian(1, 20.0)),)), "still open")
     jobs = find_jobs(ledger.history())
     assert [one.first.what for one in jobs] == ["first", "in steps", "still open"]
     assert [one.state for one in jobs] == ["paid", "paid", "set aside"]

@@ -13,7 +13,7 @@ from voile.errors import SettingError, VaultError
 from voile.privacy import noise
 from voile.privacy.budget import Relation
 from voile.privacy.events import Gaussian, Plan
-from voile.privacy.grant import Grant, reserve
+from voile.privacy.grant import Grant
 from voile.privacy.queries import RowCount
 from voile.privacy.tape import Access, Tape, at_client, current, keyed, listen, sampled
 from voile.privacy.tape.drawn import Drawn
@@ -203,7 +203,7 @@ def test_without_a_tape_nobody_listens():
 def test_an_entry_without_the_step_is_no_payment():
     table = protect({"a": [0.5, 0.7]}, schema=Schema({"a": Number(0, 1)}))
     ledger = Ledger(Budget(1, 1e-6))
-    paid = reserve(table, ledger, Plan.of(one=Gaussian(noise_multiplier=9.0)), "job")
+    paid = ledger.pay(Plan.of(one=Gaussian(noise_multiplier=9.0)), table, "job")
     other = Grant(paid.plan, replace(paid.entry, plan=Plan(())), ledger, table)
     tape = Tape()
     tape.open(Elsewhere(), other.take("one"))

@@ -23,7 +23,6 @@ from voile.errors import DataError, SchemaError, VaultError
 from voile.privacy import vault
 from voile.privacy.budget import Budget
 from voile.privacy.events import Gaussian, Plan
-from voile.privacy.grant import reserve
 from voile.privacy.mechanisms import gaussian_sum
 from voile.privacy.queries import CategoryCounts, NumberCounts, RowCount
 from voile.privacy.sources.source import TARGET
@@ -145,7 +144,7 @@ def test_kept_values_stay_inside():
 
 
 def look(table, query):
-    grant = reserve(table, Ledger(Budget(1e6, 1e-6)), Plan.of(x=Gaussian(1, 0.01)), "test")
+    grant = Ledger(Budget(1e6, 1e-6)).pay(Plan.of(x=Gaussian(1, 0.01)), table, "test")
     return np.round(gaussian_sum(table, query, grant.take("x")).values).tolist()
 
 

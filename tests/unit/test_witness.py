@@ -25,7 +25,6 @@ from voile.federated import Federation
 from voile.privacy import noise
 from voile.privacy.budget import Budget
 from voile.privacy.events import Gaussian, Laplace, Plan, PoissonGaussian
-from voile.privacy.grant import reserve
 from voile.privacy.mechanisms import gaussian_sum, laplace_sum
 from voile.privacy.queries import CategoryCounts, NumberCounts, RowCount, Together
 from voile.privacy.receipt import Receipt
@@ -60,7 +59,7 @@ def source(present=True, canaries=(CANARY,)):
 def look(rows, event, query, mechanism=gaussian_sum):
     """One paid look; what was released."""
     table = rows.table
-    grant = reserve(table, Ledger(Budget(math.inf, 1e-6)), Plan.of(look=event), "audit")
+    grant = Ledger(Budget(math.inf, 1e-6)).pay(Plan.of(look=event), table, "audit")
     return mechanism(table, query, grant.take("look")).values
 
 
@@ -115,7 +114,7 @@ def test_another_schema_has_the_same_insider():
     rows = watched()
     wider = Schema({"a": Category(["z", "x", "y"])}, target=Category(["no", "yes"]))
     table = rows.table.with_schema(wider)
-    grant = reserve(table, Ledger(Budget(math.inf, 1e-6)), Plan.of(look=Gaussian(1, 1.0)), "audit")
+    grant = Ledger(Budget(math.inf, 1e-6)).pay(Plan.of(look=Gaussian(1, 1.0)), table, "audit")
     seen = gaussian_sum(table, CategoryCounts("a", 3), grant.take("look")).values
     assert rows.looks == 1
     assert rows.scores[0] == pytest.approx(seen[0] - 0.5, abs=1e-6)

@@ -134,7 +134,7 @@ def train(
 
 
 def divide(whole: Budget, *, evaluate: bool) -> Shares:
-    """Budgets of training and evaluation that a ledger of the whole admits one after the other."""
+    """Budgets of training and evaluation that a ledger of the whole allows one after the other."""
     from voile.privacy.budget import Budget
     from voile.privacy.filter import SLACK, Filter
     from voile.privacy.gaussian_dp import epsilon_of
@@ -177,7 +177,7 @@ def _check_room(shares: Shares, book: Ledger, public: Schema) -> None:
     """Refuse a training whose estimate of quality the ledger would refuse: nothing is paid yet."""
     from voile.privacy.events import Gaussian, Plan
     from voile.privacy.gaussian_dp import mu_of
-    from voile.privacy.grant import unit_of
+    from voile.schema.unit import name_unit
 
     assert shares.quality is not None
     if shares.training.unlimited:
@@ -189,7 +189,7 @@ def _check_room(shares: Shares, book: Ledger, public: Schema) -> None:
     both = Plan.of(training=training, quality=quality)
     try:
         what = "The training with the estimate of its quality"
-        book.check_affordable(both, what, unit=unit_of(public))
+        book.check_can_pay(both, what, unit=name_unit(public.unit))
     except BudgetExceeded as error:
         raise BudgetExceeded(f"{error} Or leave the estimate out: --no-evaluate.") from None
 

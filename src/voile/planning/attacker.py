@@ -30,7 +30,7 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True)
 class Attacker:
-    """What (epsilon, delta) admits, and what a Gaussian mechanism of that promise admits.
+    """What (epsilon, delta) allows, and what a Gaussian mechanism of that promise allows.
 
     Attributes
     ----------

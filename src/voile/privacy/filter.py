@@ -158,7 +158,7 @@ class Filter:
             loss = _renyi_limit(self.order, budget.epsilon, delta)
         return Amount(loss * (1 - _ROUNDING), chance)
 
-    def admits(self, total: Amount) -> bool:
+    def allows(self, total: Amount) -> bool:
         """Whether a running total is within the limit, up to a tenth of the margin kept from it.
 
         So that a limit divided into equal pieces can be spent to the last of them.

@@ -11,12 +11,11 @@ from voile.errors import PlanError
 from voile.privacy import noise
 from voile.privacy.budget import Relation
 from voile.privacy.events import Event, Plan
-from voile.privacy.ledger import Admission, Entry, Ledger
-from voile.privacy.ledger.entry import ROW, Beside
+from voile.schema.unit import ROW
 
 if TYPE_CHECKING:
+    from voile.privacy.ledger import Entry, Ledger
     from voile.privacy.vault import PrivateTable
-    from voile.schema import Schema
 
 
 class Ticket:
@@ -44,8 +43,8 @@ class Ticket:
                 )
             if token is not self.grant._token:
                 raise PlanError(
-                    f"The look {self.label!r} was paid for another table: reserve the plan with "
-                    "the table it is for."
+                    f"The look {self.label!r} was paid for another table: pay the plan for the "
+                    "table it is carried out on."
                 )
             self._used = True
             self.grant._openings[self.label] += 1
@@ -114,7 +113,7 @@ class Grant:
     def _check_process(self) -> None:
         if os.getpid() != self._process:
             raise PlanError(
-                "A grant belongs to the process that paid for it: reserve another plan in the "
+                "A grant belongs to the process that paid for it: pay another plan in the "
                 "forked process."
             )
 
@@ -138,60 +137,3 @@ class Grant:
 
     def __reduce__(self) -> NoReturn:
         raise PlanError("A grant belongs to the process that paid for it.")
-
-
-def unit_of(schema: Schema) -> str:
-    """Whom rows stand for, as a ledger tells units apart: the column's name.
-
-    How many rows of a unit are used is no part of it: the guarantee is for all of its rows.
-    """
-    return ROW if schema.unit is None else name_unit(schema.unit.column)
-
-
-def name_unit(column: str) -> str:
-    """What a ledger calls the unit of a column; one that is called "row" is no row."""
-    return column if column != ROW else f"{ROW} (a column)"
-
-
-def reserve(
-    table: PrivateTable,
-    ledger: Ledger,
-    plan: Plan,
-    what: str,
-    *,
-    unit: str | None = None,
-    beside: Beside | None = None,
-) -> Grant:
-    """Pay for a whole plan in one ledger entry, and get the right to carry it out on ``table``.
-
-    ``beside`` is written in the entry's own transaction.
-
-    Raises
-    ------
-    BudgetExceeded
-        If the plan does not fit; nothing was spent.
-    LedgerMismatch
-        If the ledger adds up guarantees for another unit; nothing was spent.
-    """
-    whom = unit or unit_of(table.schema)
-    entry = table.settle(
-        plan, what, ledger, lambda named: ledger.spend(plan, named, unit=whom, beside=beside), unit
-    )
-    return Grant(plan, entry, ledger, table, unit)
-
-
-def admit(table: PrivateTable, ledger: Ledger, most: Plan, what: str) -> Admission:
-    """Set aside the most that an adaptive job on ``table`` may cost, for the unit of its rows."""
-    return ledger.admit(most, what, unit=unit_of(table.schema))
-
-
-def charge(table: PrivateTable, admission: Admission, plan: Plan) -> Grant:
-    """The same as `reserve` out of an admission, for jobs whose next look depends on the last."""
-    ledger, what = admission.ledger, admission.entry.what
-    if admission.entry.unit != unit_of(table.schema):
-        raise PlanError(
-            "The budget was set aside for another privacy unit than that of this table: admit it "
-            "for this table."
-        )
-    entry = table.settle(plan, what, ledger, lambda named: admission.charge(plan, named))
-    return Grant(plan, entry, ledger, table)

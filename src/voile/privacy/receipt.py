@@ -253,7 +253,7 @@ def write_receipt(grant: Grant, budget: Budget, *later: Grant) -> Receipt:
     budget : Budget
         The job's own budget; its delta is the one for which epsilon is stated.
     *later : Grant
-        Of the same admission, decided on after the first: Gaussian looks only, whose adaptive
+        Of the same reservation, decided on after the first: Gaussian looks only, whose adaptive
         composition is that of looks fixed in advance (docs/proofs/filter.md).
     """
     plan = Plan(tuple(step for one in (grant, *later) for step in one.plan))

@@ -9,10 +9,10 @@ from dataclasses import replace
 from voile.errors import ReceiptError
 from voile.privacy.accounting import compose
 from voile.privacy.events import Event, Step
-from voile.privacy.grant import name_unit
 from voile.privacy.ledger.entry import Entry, EntryKind
 from voile.privacy.ledger.reading import LedgerReading
 from voile.privacy.receipt import Receipt, ReceiptLine, is_running
+from voile.schema.unit import Unit, name_unit
 
 _CLOSE = 1e-6
 """Relative difference that another version of the accounting may make."""
@@ -86,7 +86,7 @@ def check_entry(receipt: Receipt, ledger: LedgerReading) -> Entry:
 def _unit_of(receipt: Receipt) -> str:
     """The unit as a ledger tells it, without how many rows of each are used."""
     column, rows, _ = receipt.unit.rpartition(" (at most ")
-    return name_unit(column) if rows else receipt.unit
+    return name_unit(Unit(column)) if rows else receipt.unit
 
 
 def _job(entry: Entry, entries: Sequence[Entry]) -> list[Entry]:

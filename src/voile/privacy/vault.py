@@ -22,6 +22,7 @@ from voile.privacy.sources.table import TableSource
 from voile.privacy.sources.weights import RowWeights
 from voile.privacy.tape.listening import current
 from voile.schema import Category, Number, Schema
+from voile.schema.unit import name_unit
 
 
 class PrivateTable:
@@ -54,10 +55,15 @@ class PrivateTable:
         return self._schema
 
     @property
+    def unit(self) -> str:
+        """Whom the guarantee protects, as ledgers tell units apart."""
+        return name_unit(self._schema.unit)
+
+    @property
     def rows_per_unit(self) -> int:
         """Most rows that one privacy unit has here; every sensitivity is multiplied by it."""
         rows = 1 if self._schema.unit is None else self._schema.unit.rows
-        return rows * _ROWS[self].places_per_unit
+        return rows * _ROWS[self].holders.per_unit
 
     @property
     def largest_weight(self) -> float:
@@ -84,32 +90,32 @@ class PrivateTable:
         """Standard deviation of Gaussian noise relative to what a plan pays for: 1, or more where
         several hold the rows and each adds noise (docs/proofs/federated.md).
         """
-        return _ROWS[self].noise_growth
+        return _ROWS[self].holders.noise_growth
 
     @property
     def summed_only(self) -> bool:
         """Whether rows can be summed over but not gathered, because they lie with clients."""
-        return _ROWS[self].summed_only
+        return _ROWS[self].holders.summed_only
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What a receipt must say about where the rows are, and of how they were protected."""
-        return (*_ROWS[self].notes, *self._notes)
+        return (*_ROWS[self].holders.notes, *self._notes)
 
     def settle(
         self,
         plan: Plan,
         what: str,
         ledger: Ledger,
-        pay: Callable[[str], Entry],
+        spend: Callable[[], Entry],
         unit: str | None = None,
     ) -> Entry:
-        """Have a plan paid; clients of a federation pay it from their own ledgers, too.
+        """Have a plan paid (`Ledger.pay`); clients of a federation pay from their own ledgers, too.
 
         A job that was given no ledger warns if another one has used these rows before.
         """
         note_job(ledger, self._uses)
-        return _ROWS[self].settle(plan, what, ledger, pay, unit)
+        return _ROWS[self].holders.settle(plan, what, ledger, spend, unit)
 
     def with_schema(self, schema: Schema) -> Self:
         """The same rows under a schema that knows more, for example what was found privately."""

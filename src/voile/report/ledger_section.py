@@ -23,7 +23,7 @@ _HEAD = ["no.", "when", "who", "what", "state", "cost (ε alone)"]
 
 _MEANING = {
     EntryKind.SPEND: "paid",
-    EntryKind.ADMIT: "set aside",
+    EntryKind.RESERVE: "set aside",
     EntryKind.CHARGE: "used of what was set aside",
     EntryKind.RELEASE: "given back",
 }
@@ -51,7 +51,7 @@ class Job:
         given_back = any(one.kind is EntryKind.RELEASE for one in self.later)
         # What is used in full has nothing to give back, and no line that says so.
         settled = given_back or used >= self.first.price.loss * (1 - 1e-9)
-        return _MEANING[EntryKind.SPEND if settled else EntryKind.ADMIT]
+        return _MEANING[EntryKind.SPEND if settled else EntryKind.RESERVE]
 
 
 def draw_ledger(ledger: Ledger, entry: str) -> list[str]:
@@ -115,7 +115,7 @@ def _state_text(ledger: Ledger, jobs: int) -> str:
 def find_jobs(history: tuple[Entry, ...]) -> list[Job]:
     """Jobs in the order in which they began, each with all its lines."""
     later: dict[str, list[Entry]] = {
-        one.id: [] for one in history if one.kind in (EntryKind.SPEND, EntryKind.ADMIT)
+        one.id: [] for one in history if one.kind in (EntryKind.SPEND, EntryKind.RESERVE)
     }
     for one in history:
         if one.parent in later:
@@ -179,7 +179,7 @@ def _mark(entry: str, *lines: Entry) -> str:
 
 
 def _cost_text(ledger: Ledger, entry: Entry, amount: Amount) -> str:
-    if entry.alone and entry.kind in (EntryKind.SPEND, EntryKind.ADMIT):
+    if entry.alone and entry.kind in (EntryKind.SPEND, EntryKind.RESERVE):
         return f"{short(ledger.budget.epsilon)} (all)"
     if ledger.budget.unlimited or not math.isfinite(amount.loss):
         return "without end"

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from voile.errors import SchemaError
 from voile.strict import is_text, show
 
+ROW = "row"
+"""What the privacy unit is called where every row stands for itself."""
+
 
 @dataclass(frozen=True, slots=True)
 class Unit:
@@ -46,3 +49,14 @@ class Unit:
     def __str__(self) -> str:
         rows = "one row" if self.rows == 1 else f"{self.rows} rows"
         return f"{self.column} (at most {rows} each)"
+
+
+def name_unit(unit: Unit | None) -> str:
+    """Whom rows stand for, as ledgers tell units apart: the column's name.
+
+    How many rows of a unit are used is no part of it: the guarantee is for all of its rows. A
+    column that is called "row" is no row.
+    """
+    if unit is None:
+        return ROW
+    return unit.column if unit.column != ROW else f"{ROW} (a column)"

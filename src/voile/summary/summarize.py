@@ -10,7 +10,7 @@ from voile.privacy.calibrate import calibrate, gaussian_share
 from voile.privacy.discovery import complete, discovery_shape, find_histogram
 from voile.privacy.discovery.missing import unknown
 from voile.privacy.events import Plan
-from voile.privacy.grant import Grant, reserve
+from voile.privacy.grant import Grant
 from voile.privacy.ledger import Ledger
 from voile.privacy.mechanisms import gaussian_sum
 from voile.privacy.origins import own_ledger
@@ -81,7 +81,7 @@ def summarize(
         )
     )
     plan = calibrate(budget, shape, book.relation)
-    grant = reserve(table, book, plan, "summary of a table")
+    grant = book.pay(plan, table, "summary of a table")
     rows, rows_error = float(known_rows or 0), 0.0
     if not known_rows:
         release = gaussian_sum(table, RowCount(), grant.take(_ROWS))

@@ -19,7 +19,7 @@ from voile.privacy.discovery.levels import find_levels
 from voile.privacy.discovery.tree import DEPTH, FANOUT, TreeCells
 from voile.privacy.events import Event, Gaussian, Laplace, Plan, PoissonGaussian, Pure, Threshold
 from voile.privacy.gaussian_dp import mu_of
-from voile.privacy.grant import Ticket, reserve
+from voile.privacy.grant import Ticket
 from voile.privacy.ledger import Ledger
 from voile.privacy.mechanisms import gaussian_sum, laplace_sum
 from voile.privacy.mechanisms.selection import exponential, permute_and_flip
@@ -74,7 +74,7 @@ class Look:
         """What is released of these rows."""
         table = protect(rows, schema=self.schema)
         ledger = Ledger(Budget(math.inf, 1e-6), relation=self.relation)
-        grant = reserve(table, ledger, Plan.of(look=self.event), "audit")
+        grant = ledger.pay(Plan.of(look=self.event), table, "audit")
         return self.mechanism(table, grant.take("look"))
 
 

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from voile.errors import BudgetExceeded, LedgerMismatch
 from voile.explain.of_blackbox.answer import Answer
 from voile.explain.of_blackbox.population import Population
-from voile.explain.of_blackbox.purse import Purse
 from voile.explain.of_blackbox.release import OfflineAnswerer
 from voile.explain.of_blackbox.seal import Seals
 from voile.explain.of_blackbox.settings import Settings
+from voile.privacy.ledger.allowance import Allowance
 from voile.privacy.ledger.answers import AnswerBook
 from voile.privacy.noise import NoiseSource
 
@@ -74,7 +74,7 @@ class FromRows:
     offline : OfflineAnswerer
         Answers from earlier answers when all is spent, if questions are shared.
     book : AnswerBook
-    purse : Purse
+    allowance : Allowance
     seals : Seals
     together : int
         How many questions the reader answers in one look.
@@ -85,12 +85,12 @@ class FromRows:
         reader: RowReader | None,
         offline: OfflineAnswerer,
         book: AnswerBook,
-        purse: Purse,
+        allowance: Allowance,
         seals: Seals,
         together: int,
     ) -> None:
         self._reader, self._offline, self._book = reader, offline, book
-        self._purse, self._seals, self._together = purse, seals, together
+        self._allowance, self._seals, self._together = allowance, seals, together
         self._history: list[Answer] = []
         if seals.shared:
             for key, stored in book.all().items():
@@ -115,7 +115,7 @@ class FromRows:
             some = new[start : start + self._together]
             found = self._new(np.array([asked[key] for key in some]))
             answers = {key: one for key, one in zip(some, found, strict=True) if one is not None}
-            noise = str(self._purse.noise)
+            noise = str(self._allowance.noise)
             stored = self._book.store(
                 {
                     key: {"sealed": self._seals.close(one.to_bytes(), asked[key]), "noise": noise}
@@ -140,7 +140,7 @@ class FromRows:
     def _read(self, key: str, stored: Any, point: Points | None = None) -> Answer:
         """An answer as it is stored; one made with fixed noise spoils the guarantee."""
         record = stored if isinstance(stored, dict) else {}
-        self._purse.fixed_noise |= record.get("noise") == str(NoiseSource.FIXED)
+        self._allowance.fixed_noise |= record.get("noise") == str(NoiseSource.FIXED)
         try:
             answer = Answer.from_bytes(self._seals.open(record.get("sealed"), point))
         except ValueError:

@@ -4,7 +4,7 @@ Patel, Shokri & Zick, "Model explanations with differential privacy", FAccT 2022
 `descend`. Algorithms 2 and 3 choose a start and a number of steps by what earlier answers were:
 published, they use the length of a gradient of the private rows as it is, which gives it away (the
 number of steps tells it). Here that length is released with noise and paid for like a step, the
-start is chosen by a private selection, and every question is admitted by the privacy filter with
+start is chosen by a private selection, and every question is allowed by the privacy filter with
 the most it can cost. ``faithful`` keeps the published rule, for comparison, without a guarantee.
 Proof: docs/proofs/explainer.md.
 """
@@ -21,11 +21,11 @@ from numpy.typing import NDArray
 from voile.explain.of_blackbox.answer import Answer, unknown
 from voile.explain.of_blackbox.points import ONE
 from voile.explain.of_blackbox.products import LocalProducts
-from voile.explain.of_blackbox.purse import Purse
 from voile.explain.of_blackbox.settings import Settings
 from voile.privacy.budget import Relation
 from voile.privacy.events import Event, Gaussian, Plan, Pure, Step, Unprotected
 from voile.privacy.grant import Grant
+from voile.privacy.ledger.allowance import Allowance
 from voile.privacy.mechanisms import PrivateSlopes
 
 Floats = NDArray[np.float64]
@@ -85,7 +85,7 @@ class DescentAnswerer:
 
     Parameters
     ----------
-    purse : Purse
+    allowance : Allowance
     settings : Settings
     costs : Costs
     rows : float
@@ -96,18 +96,18 @@ class DescentAnswerer:
 
     def __init__(
         self,
-        purse: Purse,
+        allowance: Allowance,
         settings: Settings,
         costs: Costs,
         rows: float,
         shape: tuple[int, int],
     ) -> None:
-        self._purse, self._settings, self._costs = purse, settings, costs
+        self._allowance, self._settings, self._costs = allowance, settings, costs
         self._rows = rows
         self._features, self._outputs = shape
         self._steepness = self._query(np.zeros((1, self._features), dtype=np.int32)).steepness
-        sides = 1.0 if purse.ledger.relation is Relation.ADD_REMOVE else 2.0
-        each = sides * purse.table.rows_per_unit * self._steepness
+        sides = 1.0 if allowance.ledger.relation is Relation.ADD_REMOVE else 2.0
+        each = sides * allowance.table.rows_per_unit * self._steepness
         self._noise = costs.step * each / rows
         # The loss is no more curved than this, so longer steps would overshoot.
         self._longest = 1.0 / max(1.0, settings.weight.curvature(intercept=settings.intercept))
@@ -138,16 +138,16 @@ class DescentAnswerer:
         steps = [Step(STEP_LOOK, costs.steps(settings.steps))]
         if nearest:
             steps += [Step(START_LOOK, costs.choice()), Step(LENGTH_LOOK, self._length_event())]
-        with self._purse.admit(Plan(tuple(steps))) as payment:
+        with self._allowance.reserve(Plan(tuple(steps))) as payment:
             if payment is None:
                 return None
-            slopes = PrivateSlopes(self._purse.table, self._query(point[None]))
+            slopes = PrivateSlopes(self._allowance.table, self._query(point[None]))
             course = Course(np.zeros((self._width, self._outputs)), settings.steps)
             if nearest:
-                grant = payment.charge(Plan(tuple(steps[1:])))
+                grant = payment.pay(Plan(tuple(steps[1:])))
                 course = self._prepare(slopes, nearest, grant)
             paid = Step(STEP_LOOK, costs.steps(course.steps, course.times))
-            phi = self._descend(slopes, course, payment.charge(Plan((paid,))))
+            phi = self._descend(slopes, course, payment.pay(Plan((paid,))))
         return self._read(point, phi, course)
 
     @property

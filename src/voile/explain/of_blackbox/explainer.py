@@ -24,7 +24,6 @@ from voile.explain.of_blackbox.opening import ask_about_rows, find_ledger, open_
 from voile.explain.of_blackbox.points import ONE
 from voile.explain.of_blackbox.population import Population
 from voile.explain.of_blackbox.public_check import ask_for_quality
-from voile.explain.of_blackbox.purse import Purse
 from voile.explain.of_blackbox.quality import Quality
 from voile.explain.of_blackbox.questions import Questions
 from voile.explain.of_blackbox.receipt_notes import list_notes
@@ -35,6 +34,7 @@ from voile.explain.of_blackbox.weights import Weight, WeightName, read_weight
 from voile.models.progress import progress_bar
 from voile.privacy.budget import Budget
 from voile.privacy.ledger import Ledger
+from voile.privacy.ledger.allowance import Allowance
 from voile.privacy.ledger.answers import open_answers
 from voile.privacy.origins import uses_of
 from voile.privacy.receipt import Receipt, name_running
@@ -200,7 +200,7 @@ class PrivateExplainer:
         self._target = None if schema is None else schema.target
         self._weighting: dict[str, Any] = {"weight": weight, "width": width, "c": c}
         self._book = open_answers(ledger, name)
-        self._purse = Purse(table, ledger, self._book, budget, name_running(name))
+        self._allowance = Allowance(table, ledger, self._book, budget, name_running(name))
         self._questions = Questions(table.schema, given, black_box)
         self._answerer: Answerer
         self._summary: PaidSummary | None = None
@@ -223,7 +223,7 @@ class PrivateExplainer:
     # -- opening ---------------------------------------------------------------------------------
 
     def _open_summary(self) -> None:
-        paid = find_summary(self._purse, self._book, self._budget)
+        paid = find_summary(self._allowance, self._book, self._budget)
         self._summary = paid
         self._questions = questions = replace(self._questions, schema=paid.schema)
         self._drawn = paid.draw(self._settings.random_state, questions.read_public(self._public))
@@ -238,28 +238,28 @@ class PrivateExplainer:
         self._population = Population(points, answers, drawn.weights, drawn.tilts)
 
     def _open_rows(self) -> None:
-        settings, purse = self._settings, self._purse
+        settings, allowance = self._settings, self._allowance
         if settings.strategy == "offline":
-            opened = reopen_table(purse.table, purse, self._book)
+            opened = reopen_table(allowance.table, allowance, self._book)
         else:
-            opened = open_table(purse.table, self._budget, purse, self._book)
-        purse.table = opened.table
+            opened = open_table(allowance.table, self._budget, allowance, self._book)
+        allowance.table = opened.table
         self._questions = questions = replace(self._questions, schema=opened.table.schema)
         check_model(self._book, questions, self._seals)
         shape = questions.shape
         each = opened.mu_squared / settings.queries
         if settings.strategy == "release":
-            self._reader = ReleaseAnswerer(purse, settings, each, shape[1])
+            self._reader = ReleaseAnswerer(allowance, settings, each, shape[1])
         elif settings.strategy != "offline":
             costs = costs_of(settings, each)
-            self._reader = DescentAnswerer(purse, settings, costs, opened.rows, shape)
+            self._reader = DescentAnswerer(allowance, settings, costs, opened.rows, shape)
         if self._reader is not None:
             ask_about_rows(opened.table, questions.space, questions.black_box, questions.given)
         self._answerer = FromRows(
             self._reader,
             OfflineAnswerer(settings),
             self._book,
-            purse,
+            allowance,
             self._seals,
             _TOGETHER if settings.strategy == "release" else 1,
         )
@@ -298,8 +298,8 @@ class PrivateExplainer:
         """What was paid so far and what it guarantees, also for the model's training data."""
         notes = list_notes(self._settings, self._questions.black_box.receipt)
         if self._summary is not None:
-            return replace(self._summary.receipt, notes=(*self._purse.table.notes, *notes))
-        receipt = self._purse.receipt(notes)
+            return replace(self._summary.receipt, notes=(*self._allowance.table.notes, *notes))
+        receipt = self._allowance.receipt(notes)
         return replace(receipt, epsilon=math.inf) if self._settings.faithful else receipt
 
     @property

@@ -19,12 +19,12 @@ from voile.errors import BudgetExceeded, SettingError
 from voile.explain.of_blackbox.black_box import BlackBox
 from voile.explain.of_blackbox.given_rows import GivenRows
 from voile.explain.of_blackbox.points import ANSWERS, ONE, PointSpace
-from voile.explain.of_blackbox.purse import Purse
 from voile.privacy.budget import Budget
 from voile.privacy.calibrate import calibrate, gaussian_share
 from voile.privacy.discovery import complete, discovery_shape
 from voile.privacy.events import Gaussian, Plan
 from voile.privacy.ledger import Ledger
+from voile.privacy.ledger.allowance import Allowance
 from voile.privacy.ledger.answers import AnswerBook
 from voile.privacy.mechanisms import gaussian_sum
 from voile.privacy.noise import NoiseSource
@@ -74,7 +74,7 @@ def find_ledger(
     return ledger
 
 
-def plan_opening(schema: Schema, budget: Budget, purse: Purse) -> Plan:
+def plan_opening(schema: Schema, budget: Budget, allowance: Allowance) -> Plan:
     """What is looked at first, and last in it what is left for questions."""
     steps = list(discovery_shape(schema, DISCOVERY, budget.delta))
     left = 1.0 - (DISCOVERY if steps else 0.0)
@@ -85,11 +85,13 @@ def plan_opening(schema: Schema, budget: Budget, purse: Purse) -> Plan:
     # The filter sets a part of delta aside; all looks together must fit what it leaves.
     allowed = budget
     if not budget.unlimited:
-        allowed = Budget(budget.epsilon, budget.delta * (1.0 - purse.slack))
-    return calibrate(allowed, Plan(tuple(steps)), purse.ledger.relation)
+        allowed = Budget(budget.epsilon, budget.delta * (1.0 - allowance.slack))
+    return calibrate(allowed, Plan(tuple(steps)), allowance.ledger.relation)
 
 
-def open_table(table: PrivateTable, budget: Budget, purse: Purse, book: AnswerBook) -> Opening:
+def open_table(
+    table: PrivateTable, budget: Budget, allowance: Allowance, book: AnswerBook
+) -> Opening:
     """Look at what must be known first, or find it stored.
 
     Raises
@@ -97,7 +99,7 @@ def open_table(table: PrivateTable, budget: Budget, purse: Purse, book: AnswerBo
     BudgetExceeded
         If the budget does not suffice for that; nothing was spent.
     """
-    plan = plan_opening(table.schema, budget, purse)
+    plan = plan_opening(table.schema, budget, allowance)
     rest = plan[_REST]
     left = rest.noise_multiplier**-2 if isinstance(rest, Gaussian) else np.inf
     first = Plan(plan.steps[:-1])
@@ -106,13 +108,13 @@ def open_table(table: PrivateTable, budget: Budget, purse: Purse, book: AnswerBo
         return Opening(table, float(table.schema.rows), left)
     stored = book.find([_KEY]).get(_KEY)
     if stored is None:
-        with purse.admit(first) as payment:
+        with allowance.reserve(first) as payment:
             if payment is None:
                 raise BudgetExceeded(
                     "The budget does not suffice to begin: the ledger, or the explainer's own "
                     "allowance, is used up. Nothing was spent. Ask for less."
                 )
-            grant = payment.charge(first)
+            grant = payment.pay(first)
             table = complete(table, grant)
             rows = float(table.schema.rows or 0)
             if _COUNT_LOOK in first:
@@ -121,17 +123,17 @@ def open_table(table: PrivateTable, budget: Budget, purse: Purse, book: AnswerBo
         facts: dict[str, Any] = {
             "schema": table.schema.to_dict(),
             "rows": rows,
-            "noise": str(purse.noise),
+            "noise": str(allowance.noise),
         }
         stored = book.store({_KEY: facts})[_KEY]
-    return _stored(table, purse, stored, left)
+    return _stored(table, allowance, stored, left)
 
 
-def reopen_table(table: PrivateTable, purse: Purse, book: AnswerBook) -> Opening:
+def reopen_table(table: PrivateTable, allowance: Allowance, book: AnswerBook) -> Opening:
     """What an explainer of this name has looked at before; never looks itself."""
     stored = book.find([_KEY]).get(_KEY)
     if stored is not None:
-        return _stored(table, purse, stored, 0.0)
+        return _stored(table, allowance, stored, 0.0)
     if not table.schema.known:
         raise SettingError(
             "strategy='offline' looks at no rows, and nothing is stored of what the schema lacks: "
@@ -140,8 +142,10 @@ def reopen_table(table: PrivateTable, purse: Purse, book: AnswerBook) -> Opening
     return Opening(table, float(table.schema.rows or 1), 0.0)
 
 
-def _stored(table: PrivateTable, purse: Purse, stored: dict[str, Any], left: float) -> Opening:
-    purse.fixed_noise |= stored["noise"] == str(NoiseSource.FIXED)
+def _stored(
+    table: PrivateTable, allowance: Allowance, stored: dict[str, Any], left: float
+) -> Opening:
+    allowance.fixed_noise |= stored["noise"] == str(NoiseSource.FIXED)
     schema = Schema.from_dict(stored["schema"])
     return Opening(table.with_schema(schema), float(stored["rows"]), left)
 

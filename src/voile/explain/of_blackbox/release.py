@@ -18,9 +18,9 @@ from voile.explain.of_blackbox.answer import Answer, unknown
 from voile.explain.of_blackbox.local_fit import LocalFit, fit_local
 from voile.explain.of_blackbox.points import ONE
 from voile.explain.of_blackbox.products import LocalProducts
-from voile.explain.of_blackbox.purse import Purse
 from voile.explain.of_blackbox.settings import Settings
 from voile.privacy.events import Event, Gaussian, Plan, Step, Unprotected
+from voile.privacy.ledger.allowance import Allowance
 from voile.privacy.mechanisms import gaussian_sum
 
 Floats = NDArray[np.float64]
@@ -36,15 +36,17 @@ class ReleaseAnswerer:
 
     Parameters
     ----------
-    purse : Purse
+    allowance : Allowance
     settings : Settings
     mu_squared : float
         What one question costs; infinite: without noise.
     outputs : int
     """
 
-    def __init__(self, purse: Purse, settings: Settings, mu_squared: float, outputs: int) -> None:
-        self._purse, self._settings = purse, settings
+    def __init__(
+        self, allowance: Allowance, settings: Settings, mu_squared: float, outputs: int
+    ) -> None:
+        self._allowance, self._settings = allowance, settings
         self._mu_squared, self._outputs = mu_squared, outputs
 
     def plan(self, questions: int) -> Plan:
@@ -76,14 +78,14 @@ class ReleaseAnswerer:
     def _batch(self, points: NDArray[np.int32]) -> list[Answer | None] | None:
         settings = self._settings
         plan = self.plan(len(points))
-        with self._purse.admit(plan) as payment:
+        with self._allowance.reserve(plan) as payment:
             if payment is None:
                 return None
             query = LocalProducts(
                 points, settings.weight, self._outputs, settings.intercept, settings.parts
             )
-            grant = payment.charge(plan)
-            release = gaussian_sum(self._purse.table, query, grant.take(PAIR_LOOK))
+            grant = payment.pay(plan)
+            release = gaussian_sum(self._allowance.table, query, grant.take(PAIR_LOOK))
         matrices, vectors = query.split(release.values)
         error = release.standard_error
         return [

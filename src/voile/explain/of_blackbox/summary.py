@@ -50,7 +50,6 @@ from voile.explain.of_blackbox.pair_tables import (
     refine_tables,
     strongest_tree,
 )
-from voile.explain.of_blackbox.purse import Purse
 from voile.explain.of_blackbox.tilting import Tilted, disagreement, tilt_rows
 from voile.explain.of_blackbox.tree_rows import draw_bins, draw_cells, draw_values
 from voile.privacy.budget import Budget
@@ -58,6 +57,7 @@ from voile.privacy.calibrate import calibrate, gaussian_share
 from voile.privacy.discovery import complete, discovery_shape
 from voile.privacy.events import Plan, Step
 from voile.privacy.grant import Grant
+from voile.privacy.ledger.allowance import Allowance
 from voile.privacy.ledger.answers import AnswerBook
 from voile.privacy.mechanisms import Release, gaussian_sum
 from voile.privacy.receipt import Receipt, write_receipt
@@ -329,7 +329,7 @@ def _unpack(text: str) -> Floats:
 # -- buying it -----------------------------------------------------------------------------------
 
 
-def plan_summary(schema: Schema, budget: Budget, purse: Purse) -> Plan:
+def plan_summary(schema: Schema, budget: Budget, allowance: Allowance) -> Plan:
     """Every look at the rows, fixed in advance."""
     steps: list[Step] = list(discovery_shape(schema, DISCOVERY, budget.delta))
     left = 1.0 - (DISCOVERY if steps else 0.0)
@@ -337,10 +337,10 @@ def plan_summary(schema: Schema, budget: Budget, purse: Purse) -> Plan:
     if len(schema) < 2:
         shares = {_CELL_LOOK: 1.0}
     steps += [gaussian_share(label, left * share) for label, share in shares.items()]
-    return calibrate(budget, Plan(tuple(steps)), purse.ledger.relation)
+    return calibrate(budget, Plan(tuple(steps)), allowance.ledger.relation)
 
 
-def find_summary(purse: Purse, book: AnswerBook, budget: Budget) -> PaidSummary:
+def find_summary(allowance: Allowance, book: AnswerBook, budget: Budget) -> PaidSummary:
     """The summary that was bought under this name before, or a new one.
 
     Raises
@@ -350,17 +350,17 @@ def find_summary(purse: Purse, book: AnswerBook, budget: Budget) -> PaidSummary:
     """
     stored = book.find([_KEY]).get(_KEY)
     if stored is None:
-        bought = _buy(purse, budget)
+        bought = _buy(allowance, budget)
         stored = book.store({_KEY: bought.to_dict()})[_KEY]
     return PaidSummary.from_dict(stored)
 
 
-def _buy(purse: Purse, budget: Budget) -> PaidSummary:
-    plan = plan_summary(purse.table.schema, budget, purse)
-    with purse.admit(plan, whole=True) as payment:
+def _buy(allowance: Allowance, budget: Budget) -> PaidSummary:
+    plan = plan_summary(allowance.table.schema, budget, allowance)
+    with allowance.reserve(plan, whole=True) as payment:
         assert payment is not None
-        grant = payment.charge(plan)
-        table = complete(purse.table, grant)
+        grant = payment.pay(plan)
+        table = complete(allowance.table, grant)
         summary = _measure(table, grant)
     return PaidSummary(
         summary.schema,

@@ -23,7 +23,7 @@ from voile.privacy.clients.sampling import unprotected_client_sum
 from voile.privacy.clients.terms import CLIENT
 from voile.privacy.clients.updates import client_sum
 from voile.privacy.events import Gaussian, Plan, Step, Unprotected
-from voile.privacy.grant import Grant, reserve
+from voile.privacy.grant import Grant
 from voile.privacy.ledger import Ledger
 from voile.privacy.receipt import Receipt, write_receipt
 from voile.privacy.vault import PrivateTable, keep
@@ -102,7 +102,7 @@ def fit_model(job: Job) -> NetworkModel:
         plan = Plan((Step(ROUNDS_LOOK, Unprotected(settings.rounds)),))
         unit, run = None, (_publish if settings.published else _average)
     what = f"{job.what} ({_WHOLE})" if unit else job.what
-    grant = reserve(job.table, job.ledger, plan, what, unit=unit)
+    grant = job.ledger.pay(plan, job.table, what, unit=unit)
     kept = KeptImages(schema)
     course = _Course(description, settings, kept.bits)
     keep(job.table, kept.columns, kept.prepare)

@@ -23,7 +23,7 @@ from voile.privacy.budget import Budget
 from voile.privacy.calibrate import calibrate, gaussian_share, poisson_share
 from voile.privacy.discovery import complete, discovery_shape
 from voile.privacy.events import Plan, Step
-from voile.privacy.grant import Grant, reserve
+from voile.privacy.grant import Grant
 from voile.privacy.ledger import Ledger
 from voile.privacy.mechanisms import gaussian_sum
 from voile.privacy.receipt import write_receipt
@@ -66,7 +66,7 @@ def fit_model(
     Description(settings.architecture, settings.picture, 2, seed).build()
     images = _public_images(settings)
     plan = calibrate(budget, Plan(tuple(_shape(table.schema, course, budget))), ledger.relation)
-    grant = reserve(table, ledger, plan, what)
+    grant = ledger.pay(plan, table, what)
     try:
         with one_thread():
             return _carry_out(table, grant, budget, course, settings, seed, images)

@@ -31,7 +31,7 @@ from voile.privacy.budget import Budget
 from voile.privacy.calibrate import calibrate, gaussian_share
 from voile.privacy.discovery import complete, discovery_shape
 from voile.privacy.events import Gaussian, Plan, Step
-from voile.privacy.grant import Grant, reserve
+from voile.privacy.grant import Grant
 from voile.privacy.ledger import Ledger
 from voile.privacy.public_rows import encode_public
 from voile.privacy.receipt import Receipt, write_receipt
@@ -102,7 +102,7 @@ def fit_model(
     rounds = settings.rounds or (EPOCHS if cyclic else usual)
     shape = (cyclic_shape if cyclic else plan_shape)(table.schema, budget.delta, rounds)
     plan = calibrate(budget, shape, ledger.relation)
-    grant = reserve(table, ledger, plan, what)
+    grant = ledger.pay(plan, table, what)
     table = complete(table, grant)
     link = _link(table.schema)
     target = look_at_target(table, grant)

@@ -9,7 +9,7 @@ from voile.models.evaluation.queries import Prepared
 from voile.privacy.budget import Budget
 from voile.privacy.calibrate import calibrate
 from voile.privacy.events import Plan
-from voile.privacy.grant import Grant, reserve
+from voile.privacy.grant import Grant
 from voile.privacy.ledger import Ledger
 from voile.privacy.mechanisms import gaussian_sum
 from voile.privacy.queries import Query
@@ -31,7 +31,7 @@ def pay(
 ) -> Grant:
     """Pay for every look of an evaluation, and keep what the model says of each row."""
     plan = calibrate(budget, shape, book.relation)
-    grant = reserve(table, book, plan, f"quality of {kind}")
+    grant = book.pay(plan, table, f"quality of {kind}")
     prepared = Prepared(model, model.schema, groups)
     keep(table, prepared.columns, prepared.prepare)
     return grant

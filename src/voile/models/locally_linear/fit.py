@@ -41,7 +41,7 @@ from voile.privacy.budget import Budget
 from voile.privacy.calibrate import calibrate, gaussian_share, poisson_share
 from voile.privacy.discovery import complete, discovery_shape
 from voile.privacy.events import Plan, Step
-from voile.privacy.grant import Grant, Ticket, reserve
+from voile.privacy.grant import Grant, Ticket
 from voile.privacy.ledger import Ledger
 from voile.privacy.mechanisms import gaussian_sum
 from voile.privacy.receipt import write_receipt
@@ -81,7 +81,7 @@ def fit_model(
     course = choose(settings, budget, sampled=table.rows_per_unit == 1)
     shape = Plan(tuple(_shape(table.schema, course, settings, budget.delta)))
     plan = calibrate(budget, shape, ledger.relation)
-    grant = reserve(table, ledger, plan, what)
+    grant = ledger.pay(plan, table, what)
     try:
         # Blocks of rows are worked on side by side; threads inside each would be in the way.
         with threadpool_limits(1, user_api="blas"):

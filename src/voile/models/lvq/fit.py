@@ -23,7 +23,7 @@ from voile.privacy.budget import Budget, Relation
 from voile.privacy.calibrate import calibrate, gaussian_share
 from voile.privacy.discovery import complete, discovery_shape
 from voile.privacy.events import Event, Gaussian, Plan, Step, Unprotected
-from voile.privacy.grant import Grant, admit, charge, reserve
+from voile.privacy.grant import Grant
 from voile.privacy.ledger import Ledger
 from voile.privacy.mechanisms import gaussian_sum
 from voile.privacy.receipt import Receipt, write_receipt
@@ -94,15 +94,15 @@ def _adaptive(
     first = first_steps(schema, budget.delta)
     shape = Plan((*first, gaussian_share(_REST, left_after_first(schema))))
     bound = calibrate(budget, shape, ledger.relation)
-    with admit(table, ledger, bound, what) as admission:
-        opening = charge(table, admission, Plan(bound.steps[:-1]))
+    with ledger.reserve(bound, what, unit=table.unit) as reservation:
+        opening = reservation.pay(Plan(bound.steps[:-1]), table)
         table = complete(table, opening)
         start = look_around(table, opening, _strength(table, bound, ledger.relation))
         course = gaussian.plan_course(start, settings)
         polished = budget.unlimited and settings.kind != "lvq1" and course.steps > 0
         steps = [_looks(label, course, bound[_REST]) for label in course.counts]
         steps += plain.polish_shape() if polished else ()
-        grant = charge(table, admission, Plan(tuple(steps)))
+        grant = reservation.pay(Plan(tuple(steps)), table)
         with progress_bar("training", course.steps) as progress:
             trained = gaussian.train(table, grant, start, course, settings, progress)
         if polished:
@@ -138,7 +138,7 @@ def _fixed(
             )
         size = len(Features(schema)) * len(labels_of(settings, schema, 1))
         groups = aggregation.check_groups(settings, plan, size)
-    grant = reserve(table, ledger, plan, what)
+    grant = ledger.pay(plan, table, what)
     table = complete(table, grant)
     start = look_around(table, grant, _strength(table, plan, ledger.relation))
     with progress_bar("training", sgd.step_count(settings) if by_steps else 1) as progress:

@@ -54,7 +54,7 @@ from voile.privacy.clients.questions import (
 from voile.privacy.clients.terms import CLIENT, LEAST_SHARE, OF_CLIENTS, Trust
 from voile.privacy.clients.updates import ClientWork
 from voile.privacy.events import Gaussian, PoissonGaussian, Threshold, Unprotected
-from voile.privacy.grant import Grant, Ticket, reserve, unit_of
+from voile.privacy.grant import Grant, Ticket
 from voile.privacy.ledger import Ledger
 from voile.privacy.ledger.job_lines import PAID, JobLine
 from voile.privacy.ledger.jobs import open_jobs
@@ -243,8 +243,8 @@ class Desk:
         whom = f", {OF_CLIENTS}" if question.unit == CLIENT else ""
         what = f"{question.what} ({job.name[:12]}{whom})"
         if not question.final:
-            whom = question.unit or unit_of(table.schema)
-            self.ledger.check_affordable(plan, what, unit=whom)
+            whom = question.unit or table.unit
+            self.ledger.check_can_pay(plan, what, unit=whom)
             return Paid("", job.head)
         # The ledger's entry and the line of the job are written together, or not at all.
         made: list[JobLine] = []
@@ -255,7 +255,7 @@ class Desk:
             lambda entry: job.paid_line(question.number, question.unit, entry),
             made.append,
         )
-        grant = reserve(table, self.ledger, plan, what, unit=question.unit, beside=beside)
+        grant = self.ledger.pay(plan, table, what, unit=question.unit, beside=beside)
         grant.table_notes += job.terms.notes_for(table.schema.unit)
         job.last = made[-1]
         job.grants[question.number] = grant

@@ -176,12 +176,7 @@ class Session:
     # -- paying -------------------------------------------------------------------------------
 
     def settle(
-        self,
-        plan: Plan,
-        what: str,
-        ledger: Ledger,
-        pay: Callable[[str], Entry],
-        unit: str | None = None,
+        self, plan: Plan, what: str, ledger: Ledger, spend: Callable[[], Entry], unit: str | None
     ) -> Entry:
         """Clients first say whether they can pay; then the server's ledger pays, then they do."""
         if ledger.relation is not self.relation:
@@ -192,7 +187,7 @@ class Session:
         if before is None:
             ready = self._pay_all(Payment(self.job, number, plan, what, unit, final=False))
             self._need(ready, "pay")
-            entry = pay(what)
+            entry = spend()
             self.write({"line": "paid", "number": number, "plan": plan, "entry": entry.id})
         else:
             found = [one for one in ledger.history() if one.id == before["entry"]]

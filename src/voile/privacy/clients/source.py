@@ -24,7 +24,8 @@ from voile.privacy.grant import Ticket
 from voile.privacy.ledger import Entry, Ledger
 from voile.privacy.origins import Use
 from voile.privacy.query_kernels import check_bound
-from voile.privacy.sources.block import Block, Column
+from voile.privacy.sources.block import Block
+from voile.privacy.sources.holders import Holders
 from voile.privacy.sources.source import RowSource
 from voile.privacy.vault import PrivateTable
 from voile.privacy.wire import Packer
@@ -65,42 +66,21 @@ class ClientsSource(RowSource):
         return self._session.terms
 
     @property
-    def summed_only(self) -> bool:
-        """Rows cannot be gathered."""
-        return True
-
-    @property
-    def places_per_unit(self) -> int:
-        """At how many clients one unit may have rows."""
-        return self._session.terms.clients_per_unit
-
-    @property
-    def noise_growth(self) -> float:
-        """More than 1 if clients add more noise together than was paid for."""
-        return self._session.terms.growth(self._answered, self._attempt)
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Who is protected from whom."""
-        return self._session.terms.notes_for(self.schema.unit)
+    def holders(self) -> Holders:
+        """The clients; noise grows if they add more together than was paid for."""
+        terms = self._session.terms
+        return _Clients(
+            summed_only=True,
+            per_unit=terms.clients_per_unit,
+            noise_growth=terms.growth(self._answered, self._attempt),
+            notes=terms.notes_for(self.schema.unit),
+            session=self._session,
+        )
 
     def with_schema(self, schema: Schema) -> ClientsSource:
         """The same rows under another schema; what was kept per row is forgotten."""
         self._check_unit(schema)
         return ClientsSource(self._session, schema)
-
-    def settle(
-        self,
-        plan: Plan,
-        what: str,
-        ledger: Ledger,
-        pay: Callable[[str], Entry],
-        unit: str | None = None,
-    ) -> Entry:
-        """Every client pays from its own ledger, too."""
-        if self._session.terms.trust != Trust.AGGREGATOR:
-            _check_gaussian(plan)
-        return self._session.settle(plan, what, ledger, pay, unit)
 
     def look(self, ticket: Ticket) -> ClientsSource:
         """The same rows for one look, which clients must be told about."""
@@ -243,12 +223,6 @@ class ClientsSource(RowSource):
         """Refused: rows do not leave their clients."""
         raise VaultError("Rows of a federation lie with its clients and cannot be gathered.")
 
-    def deal(self, names: Collection[str], groups: int) -> list[dict[str, Column]]:
-        """Refused: groups of rows would have to be gathered."""
-        raise VaultError(
-            "Sample-and-aggregate needs the rows in one place: use a mechanism that sums."
-        )
-
     # -- checks -------------------------------------------------------------------------------
 
     @property
@@ -264,6 +238,19 @@ class ClientsSource(RowSource):
                 f"sums alone; {what} needs trust='aggregator', or a complete schema and a finite "
                 "epsilon."
             )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Clients(Holders):
+    session: Session
+
+    def settle(
+        self, plan: Plan, what: str, ledger: Ledger, spend: Callable[[], Entry], unit: str | None
+    ) -> Entry:
+        """Every client pays from its own ledger, too."""
+        if self.session.terms.trust != Trust.AGGREGATOR:
+            _check_gaussian(plan)
+        return self.session.settle(plan, what, ledger, spend, unit)
 
 
 @dataclass(frozen=True)

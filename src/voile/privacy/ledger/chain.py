@@ -36,7 +36,7 @@ class Chain:
     facts : Facts
     last : Entry or None
     left : mapping of str to Amount
-        What each open admission may still charge.
+        What each open reservation may still charge.
     """
 
     facts: Facts
@@ -80,7 +80,7 @@ class Chain:
             raise tampered(f"entry {entry.seq} is not signed by the ledger's key")
 
     def _check_total(self, entry: Entry) -> Mapping[str, Amount]:
-        """Compute the running total again; what admissions may charge after this line."""
+        """Compute the running total again; what reservations may charge after this line."""
         before = Amount() if self.last is None else self.last.total
         closed = self.last is not None and self.last.alone
         unit = self.facts.unit if self.last is None else self.last.unit
@@ -88,13 +88,13 @@ class Chain:
         left = dict(self.left)
         mine = None if entry.parent is None else left.get(entry.parent)
         match entry.kind:
-            case EntryKind.SPEND | EntryKind.ADMIT:
+            case EntryKind.SPEND | EntryKind.RESERVE:
                 total = before + entry.price
                 sound &= not closed and entry.parent is None
                 sound &= self.last is None or not entry.alone
                 limit = self.facts.filter.limit
-                sound &= entry.price == limit if entry.alone else self.facts.filter.admits(total)
-                if entry.kind is EntryKind.ADMIT:
+                sound &= entry.price == limit if entry.alone else self.facts.filter.allows(total)
+                if entry.kind is EntryKind.RESERVE:
                     left[entry.id] = entry.price
             case EntryKind.CHARGE:
                 total = before

@@ -14,14 +14,12 @@ from voile.privacy.events import Plan
 from voile.privacy.filter import Amount
 from voile.privacy.ledger.digest import Stored, digest_of
 from voile.privacy.ledger.person import KnownBy, Person, person_of
+from voile.schema.unit import ROW
 
 if TYPE_CHECKING:
     from voile.privacy.ledger.facts import Facts
     from voile.privacy.ledger.head import Head
     from voile.privacy.signing import SigningKey
-
-ROW = "row"
-"""Who is protected where a schema names no unit."""
 
 
 class EntryKind(StrEnum):
@@ -29,7 +27,7 @@ class EntryKind(StrEnum):
 
     SPEND = "spend"
     """Pays for a whole plan."""
-    ADMIT = "admit"
+    RESERVE = "admit"
     """Sets aside the most that an adaptive job may cost."""
     CHARGE = "charge"
     """Uses a part of what was set aside; the total stays."""
@@ -62,7 +60,7 @@ class Entry:
         The line used the whole budget by exact accounting: nothing may follow. Its price is the
         whole limit.
     parent : str or None
-        The admission that a charge or release belongs to.
+        The reservation that a charge or release belongs to.
     known_by : KnownBy
         How ``who`` is known.
     unit : str

@@ -6,29 +6,26 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from voile.errors import BudgetExceeded, LedgerError, LedgerMismatch, SettingError
 from voile.privacy.budget import Budget, Relation
 from voile.privacy.events import Plan
 from voile.privacy.filter import SLACK, Amount, FilterKind, compose_adaptively
-from voile.privacy.ledger.admission import Admission
+from voile.privacy.grant import Grant
 from voile.privacy.ledger.digest import beginning_of, beginning_of_refusals
-from voile.privacy.ledger.entry import (
-    ROW,
-    Beside,
-    Decide,
-    Entry,
-    EntryKind,
-    new_entry,
-    new_refusal,
-)
+from voile.privacy.ledger.entry import Beside, Decide, Entry, EntryKind, new_entry, new_refusal
 from voile.privacy.ledger.facts import UNNAMED, Facts
 from voile.privacy.ledger.memory import MemoryBook
 from voile.privacy.ledger.person import Person, check_text, person_of
 from voile.privacy.ledger.reading import LedgerReading
 from voile.privacy.ledger.refusing import why_other_unit, why_refused
+from voile.privacy.ledger.reservation import Reservation
 from voile.privacy.signing import SigningKey, find_key
+from voile.schema.unit import ROW
+
+if TYPE_CHECKING:
+    from voile.privacy.vault import PrivateTable
 
 _ROUNDING = 1 + 1e-12
 
@@ -155,26 +152,28 @@ class Ledger(LedgerReading):
         """
         return self._has_paid or bool(self._unsure)
 
-    def spend(
-        self, plan: Plan, what: str, *, unit: str = ROW, beside: Beside | None = None
-    ) -> Entry:
-        """Pay for a whole plan before its first look at the rows.
+    def pay(
+        self,
+        plan: Plan,
+        table: PrivateTable,
+        what: str,
+        *,
+        unit: str | None = None,
+        beside: Beside | None = None,
+    ) -> Grant:
+        """Pay for a whole plan in one entry, and get the right to carry it out on ``table``.
 
         Parameters
         ----------
         plan : Plan
-            Every look, fixed in advance.
+            Every access, fixed in advance.
+        table : PrivateTable
         what : str
             The job, for the history.
-        unit : str
-            Who is protected; the same in all entries of a ledger.
+        unit : str, optional
+            Who is protected, if not whom the table's schema names.
         beside : callable, optional
-            Written in the same transaction (`voile.privacy.ledger.jobs`): both, or neither.
-
-        Returns
-        -------
-        Entry
-            The line that was written, durably.
+            Written in the entry's own transaction (`voile.privacy.ledger.jobs`).
 
         Raises
         ------
@@ -184,6 +183,20 @@ class Ledger(LedgerReading):
             If the ledger protects another unit, or was tampered with; nothing was spent.
         LedgerUnavailable
             If the line could not be stored; nothing may be released.
+        """
+        whom = unit or table.unit
+        entry = table.settle(
+            plan, what, self, lambda: self.spend(plan, what, unit=whom, beside=beside), unit
+        )
+        return Grant(plan, entry, self, table, unit)
+
+    def spend(
+        self, plan: Plan, what: str, *, unit: str = ROW, beside: Beside | None = None
+    ) -> Entry:
+        """Write what a plan costs into this ledger; `pay` does so for a table of Voile.
+
+        ``unit`` says who is protected, the same in all entries of a ledger; the rest is as in
+        `pay`. The line stands durably when this returns.
         """
         price = self._filter.price(plan.events)
         fits_alone = self._fits_alone(plan, price)
@@ -195,7 +208,7 @@ class Ledger(LedgerReading):
                 beside,
             )
 
-    def check_affordable(self, plan: Plan, what: str, *, unit: str = ROW) -> None:
+    def check_can_pay(self, plan: Plan, what: str, *, unit: str = ROW) -> None:
         """Raise what `spend` would raise now; nothing is spent, a refusal is recorded.
 
         Another job may spend in between: the payment itself decides again.
@@ -206,27 +219,27 @@ class Ledger(LedgerReading):
             last = self._book.last()
             self._decide(last, what, EntryKind.SPEND, plan, price, fits_alone, unit)
 
-    def admit(self, upper_bound: Plan, what: str, *, unit: str = ROW) -> Admission:
+    def reserve(self, most: Plan, what: str, *, unit: str = ROW) -> Reservation:
         """Set aside the most that an adaptive job may cost, or refuse.
 
-        The job then charges what it really does, before doing it, and gives back the rest::
+        The job then pays what it really does, before doing it, and gives back the rest::
 
-            with ledger.admit(most, "explain") as admission:
-                admission.charge(first)      # pays, then look
-                admission.charge(second)     # may depend on what the first look released
+            with ledger.reserve(most, "explain", unit=table.unit) as reservation:
+                grant = reservation.pay(first, table)
+                grant = reservation.pay(second, table)   # may depend on what the first released
         """
-        bound = self._filter.price_apart(upper_bound.events)
+        bound = self._filter.price_apart(most.events)
         # Room for rounding: parts that make up the whole must fit.
         price = Amount(bound.loss * _ROUNDING, bound.chance * _ROUNDING)
-        exact = compose_adaptively(upper_bound.events)
-        fits_alone = exact and self._fits_alone(upper_bound, price)
-        with self._recorded(upper_bound, what):
+        exact = compose_adaptively(most.events)
+        fits_alone = exact and self._fits_alone(most, price)
+        with self._recorded(most, what):
             entry = self._append(
                 lambda last: self._decide(
-                    last, what, EntryKind.ADMIT, upper_bound, price, fits_alone, unit
+                    last, what, EntryKind.RESERVE, most, price, fits_alone, unit
                 )
             )
-        return Admission(self, entry)
+        return Reservation(self, entry)
 
     def _append(self, decide: Decide, beside: Beside | None = None) -> Entry:
         def note(last: Entry | None) -> Entry:
@@ -254,7 +267,7 @@ class Ledger(LedgerReading):
 
     def _fits_alone(self, plan: Plan, price: Amount) -> bool:
         # Only the first entry may use this; the exact accounting is costly, so ask when it decides.
-        if self._filter.admits(price) or self._book.last() is not None:
+        if self._filter.allows(price) or self._book.last() is not None:
             return False
         return self._filter.fits_alone(plan.events)
 
@@ -271,9 +284,9 @@ class Ledger(LedgerReading):
         self._check_unit(unit, last)
         before = Amount() if last is None else last.total
         closed = last is not None and last.alone
-        admitted = not closed and price.finite and self._filter.admits(before + price)
-        alone = last is None and fits_alone and not admitted
-        if not admitted and not alone:
+        allowed = not closed and price.finite and self._filter.allows(before + price)
+        alone = last is None and fits_alone and not allowed
+        if not allowed and not alone:
             raise BudgetExceeded(why_refused(self._filter, plan, what, before, price, closed))
         if alone:
             # What stands alone is not priced by the filter, and takes all that there is.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from voile.privacy.events import Approximate, Laplace, Plan, Pure
 from voile.privacy.filter import Amount, Filter, FilterKind
-from voile.privacy.ledger.entry import ROW
+from voile.schema.unit import ROW
 
 
 def why_refused(

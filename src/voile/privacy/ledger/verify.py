@@ -78,9 +78,9 @@ def verify(ledger: LedgerReading, known: Head | str | None) -> Verified:
     since = Head.from_text(known) if isinstance(known, str) else known
     ledger._book.verify()
     entries, refusals, now = ledger.history(), ledger.refusals(), ledger.head()
-    admissions: dict[str, Entry] = {}
+    reservations: dict[str, Entry] = {}
     for entry in entries:
-        _check_price(ledger, entry, admissions)
+        _check_price(ledger, entry, reservations)
     if since is not None:
         facts = ledger._book.facts()
         digests = [beginning_of(facts), *(entry.digest for entry in entries)]
@@ -89,14 +89,14 @@ def verify(ledger: LedgerReading, known: Head | str | None) -> Verified:
     return Verified(ledger.dataset, len(entries), len(refusals), ledger.signer, now, since)
 
 
-def _check_price(ledger: LedgerReading, entry: Entry, admissions: dict[str, Entry]) -> None:
+def _check_price(ledger: LedgerReading, entry: Entry, reservations: dict[str, Entry]) -> None:
     """Whether a line was paid at least what its events cost."""
     prices, events = ledger.filter, entry.plan.events
     if ledger.budget.unlimited or entry.kind is EntryKind.RELEASE:
         return
-    if entry.kind is EntryKind.ADMIT:
-        admissions[entry.id] = entry
-    parent = admissions.get(entry.parent or "")
+    if entry.kind is EntryKind.RESERVE:
+        reservations[entry.id] = entry
+    parent = reservations.get(entry.parent or "")
     if entry.kind is EntryKind.CHARGE and parent is not None and parent.alone:
         needed = prices.part_alone(events, parent.plan.events)
     elif entry.alone:

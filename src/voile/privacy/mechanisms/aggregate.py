@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from voile.errors import PlanError, SettingError
+from voile.errors import PlanError, SettingError, VaultError
 from voile.privacy import noise
 from voile.privacy.events import Approximate, Gaussian, Unprotected
 from voile.privacy.grant import Ticket
@@ -33,7 +33,9 @@ from voile.privacy.mechanisms.attention import (
 )
 from voile.privacy.mechanisms.release import Release
 from voile.privacy.query_kernels import check_bound, clipped_total
-from voile.privacy.sources.source import worker_count
+from voile.privacy.sources.block import Column
+from voile.privacy.sources.source import RowSource, worker_count
+from voile.privacy.tape.listening import grouped
 from voile.privacy.vault import PrivateTable, open_rows
 
 Learner = Callable[[dict[str, NDArray[Any]]], ArrayLike]
@@ -101,7 +103,7 @@ def aggregate_mean(
             scale, grid = 0.0, 2.0 ** (math.floor(math.log2(bound)) - _NOISELESS_BITS)
         case _:
             raise _wrong(ticket, "a mean of groups", "gaussian")
-    outputs = _learn(open_rows(table, ticket).deal(kept_names, groups), learn, size)
+    outputs = _learn(_deal(open_rows(table, ticket), kept_names, groups), learn, size)
     shifted = np.zeros((groups, size))
     with np.errstate(all="ignore"):
         for group, output in outputs.items():
@@ -160,7 +162,7 @@ def center_of_attention(
             pass
         case _:
             raise _wrong(ticket, "a centre of attention", "approximate")
-    outputs = _learn(open_rows(table, ticket).deal(kept_names, groups), learn, size)
+    outputs = _learn(_deal(open_rows(table, ticket), kept_names, groups), learn, size)
     points = np.tile(box.middle, (groups, 1))
     for group, output in outputs.items():
         if np.isfinite(output).all():
@@ -171,6 +173,42 @@ def center_of_attention(
     # An integer plus a rounded Gaussian is the rounded sum, whatever the scale.
     noised = attention.centre + noise.gaussian(size, noise_scale(attention, box, smooth))
     return Release(ticket.label, box.place(noised), math.nan, box.grid)
+
+
+def _deal(rows: RowSource, names: Collection[str], groups: int) -> list[dict[str, Column]]:
+    """Deal each row into one of ``groups`` at random; what the rows of each group keep.
+
+    Independently and uniformly, so a row more or less changes one group and leaves the others
+    as they are, in the order of the table. A group without rows has no arrays.
+    """
+    if rows.holders.summed_only:
+        raise VaultError(
+            "Sample-and-aggregate needs the rows in one place: use a mechanism that sums."
+        )
+    grouped(groups)
+    parts: list[dict[str, list[Column]]] = [{} for _ in range(groups)]
+    kinds: dict[str, tuple[object, tuple[int, ...]]] = {}
+    for block in rows.blocks(()):
+        places = noise.deal(block.rows, groups)
+        # Stable, so that each group keeps the order of the table.
+        order = np.argsort(places, kind="stable")
+        ends = np.cumsum(np.bincount(places, minlength=groups))[:-1]
+        for name in names:
+            values = block.kept.get(name)
+            if values is None or len(values) != block.rows:
+                raise SettingError(f"No {name!r} was kept for every row: keep it beforehand.")
+            # Numbers of one type: neither the width of a text nor a conversion while
+            # concatenating may tell one group about the rows of another.
+            kind = (values.dtype, values.shape[1:])
+            if values.dtype.kind not in "biuf" or kinds.setdefault(name, kind) != kind:
+                raise SettingError(
+                    f"What is kept as {name!r} must be numbers, of the same type and shape for "
+                    "every block: convert it when it is kept."
+                )
+            for part, mine in zip(parts, np.split(order, ends), strict=True):
+                if len(mine):
+                    part.setdefault(name, []).append(values[mine])
+    return [{name: np.concatenate(found) for name, found in part.items()} for part in parts]
 
 
 def _learn(

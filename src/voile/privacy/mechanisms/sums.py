@@ -47,7 +47,7 @@ def gaussian_sum(table: PrivateTable, query: Query, ticket: Ticket) -> Release:
     how = gaussian_measure(query, ticket.event, ticket.relation, table.rows_per_unit)
     rows = open_rows(table, ticket)
     noised = rows.noised_total(query, how.grid, how.scale, rate=how.rate)
-    return _release(table, ticket, noised, how.scale * rows.noise_growth, how.grid)
+    return _release(table, ticket, noised, how.scale * rows.holders.noise_growth, how.grid)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,8 @@
 """What every row source can do: add a query up over its rows, and nothing else.
 
-A table in memory and Parquet on disk are here; clients of a federation and the partitions of a
-cluster implement the same three methods.
+A source must be able to visit its rows in blocks (`blocks`) and to encode them anew
+(`with_schema`); sums, tallies and what rows keep follow from that. Where rows cannot be visited
+(clients of a federation), the sums themselves are asked for elsewhere.
 """
 
 from __future__ import annotations
@@ -20,17 +21,16 @@ from numpy.typing import NDArray
 from voile.errors import SchemaError, SettingError, VaultError
 from voile.privacy import noise
 from voile.privacy.query_kernels import check_bound
-from voile.privacy.sources.block import Block, Column
+from voile.privacy.sources.block import Block
 from voile.privacy.sources.failing_rows import keep_what_can_be, sum_what_can_be
-from voile.privacy.tape.listening import grouped, summed
+from voile.privacy.sources.holders import Holders
+from voile.privacy.tape.listening import summed
 from voile.schema import Schema
 from voile.schema.columns import Level
 
 if TYPE_CHECKING:
     from voile.privacy.clients.updates import ClientWork
-    from voile.privacy.events import Plan
     from voile.privacy.grant import Ticket
-    from voile.privacy.ledger import Entry, Ledger
     from voile.privacy.queries import Query
 
 T = TypeVar("T")
@@ -40,6 +40,8 @@ TARGET = "\0target"
 """Name under which queries ask for the target column; no user column needs to give way to it."""
 
 BLOCK_ROWS = 65_536
+
+_HERE = Holders()
 
 
 class RowSource(ABC):
@@ -89,7 +91,7 @@ class RowSource(ABC):
     ) -> NDArray[np.int64]:
         """The same with Gaussian noise of standard deviation ``scale`` (in the query's units).
 
-        Rows that lie elsewhere may get their noise there: see ``noise_growth``.
+        Rows that lie elsewhere may get their noise there: see ``holders``.
         """
         total = self.total(query, grid, rate=rate)
         return total + noise.gaussian(query.size, scale / grid)
@@ -101,39 +103,13 @@ class RowSource(ABC):
         return self.total(query, grid) + noise.laplace(query.size, scale / grid)
 
     @property
-    def summed_only(self) -> bool:
-        """Whether rows can be summed over, but not gathered in one place."""
-        return False
-
-    @property
-    def places_per_unit(self) -> int:
-        """In how many places one privacy unit may have rows."""
-        return 1
-
-    @property
-    def noise_growth(self) -> float:
-        """Standard deviation of the noise in `noised_total` relative to what was asked for."""
-        return 1.0
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What a receipt must say about where the rows are, in sentences."""
-        return ()
+    def holders(self) -> Holders:
+        """Who holds the rows."""
+        return _HERE
 
     def look(self, ticket: Ticket) -> RowSource:
         """The rows for one look that was paid for; sources that pass it on need to know which."""
         return self
-
-    def settle(
-        self,
-        plan: Plan,
-        what: str,
-        ledger: Ledger,
-        pay: Callable[[str], Entry],
-        unit: str | None = None,
-    ) -> Entry:
-        """Have a plan paid by everybody who has to; ``pay`` writes it into ``ledger``."""
-        return pay(what)
 
     def tally(self, column: str) -> Counter[Level]:
         """How often each value of a column without listed levels occurs; missing ones left out."""
@@ -173,37 +149,6 @@ class RowSource(ABC):
         if rate < 1.0 and not noise.bernoulli(1, rate)[0]:
             return np.zeros(work.size, dtype=np.int64)
         return work.clipped(list(self.blocks(work.columns)), grid)
-
-    def deal(self, names: Collection[str], groups: int) -> list[dict[str, Column]]:
-        """Deal each row into one of ``groups`` at random; what the rows of each group keep.
-
-        Independently and uniformly, so a row more or less changes one group and leaves the others
-        as they are, in the order of the table. A group without rows has no arrays.
-        """
-        grouped(groups)
-        parts: list[dict[str, list[Column]]] = [{} for _ in range(groups)]
-        kinds: dict[str, tuple[object, tuple[int, ...]]] = {}
-        for block in self.blocks(()):
-            places = noise.deal(block.rows, groups)
-            # Stable, so that each group keeps the order of the table.
-            order = np.argsort(places, kind="stable")
-            ends = np.cumsum(np.bincount(places, minlength=groups))[:-1]
-            for name in names:
-                values = block.kept.get(name)
-                if values is None or len(values) != block.rows:
-                    raise SettingError(f"No {name!r} was kept for every row: keep it beforehand.")
-                # Numbers of one type: neither the width of a text nor a conversion while
-                # concatenating may tell one group about the rows of another.
-                kind = (values.dtype, values.shape[1:])
-                if values.dtype.kind not in "biuf" or kinds.setdefault(name, kind) != kind:
-                    raise SettingError(
-                        f"What is kept as {name!r} must be numbers, of the same type and shape for "
-                        "every block: convert it when it is kept."
-                    )
-                for part, mine in zip(parts, np.split(order, ends), strict=True):
-                    if len(mine):
-                        part.setdefault(name, []).append(values[mine])
-        return [{name: np.concatenate(found) for name, found in part.items()} for part in parts]
 
     def _check_unit(self, schema: Schema) -> None:
         """Refuse another privacy unit: which rows are used was decided with the first one."""

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from voile.privacy.grant import Ticket
 from voile.privacy.queries import Query
 from voile.privacy.sources.block import Block
+from voile.privacy.sources.holders import Holders
 from voile.privacy.sources.source import RowSource
 from voile.schema import Schema
 from voile.schema.columns import Level
@@ -89,9 +90,9 @@ class WitnessSource(RowSource):
         return WitnessSource(others, canaries, self._present, self._evidence)
 
     @property
-    def notes(self) -> tuple[str, ...]:
-        """That an audit watched."""
-        return (_NOTE,)
+    def holders(self) -> Holders:
+        """Nobody else; receipts say that an audit watched."""
+        return Holders(notes=(_NOTE,))
 
     def look(self, ticket: Ticket) -> WitnessSource:
         """The same rows; the insider knows which step of the plan a look belongs to."""

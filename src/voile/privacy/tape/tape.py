@@ -84,7 +84,7 @@ class Tape:
                 "" if terms is None else str(terms.trust),
                 1 if terms is None else terms.honest,
                 "row" if unit is None else str(unit),
-                (1 if unit is None else unit.rows) * source.places_per_unit,
+                (1 if unit is None else unit.rows) * source.holders.per_unit,
                 source,
             )
         )

@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING, NoReturn, Self
 from voile.errors import BudgetExceeded, LedgerError, PlanError
 from voile.privacy.events import Plan
 from voile.privacy.filter import Amount, compose_adaptively
+from voile.privacy.grant import Grant
 from voile.privacy.ledger.entry import Entry, EntryKind
 
 if TYPE_CHECKING:
     from voile.privacy.ledger.ledger import Ledger
+    from voile.privacy.vault import PrivateTable
 
 
-class Admission:
+class Reservation:
     """Budget set aside for one adaptive job; charge it before each look, then close it."""
 
     def __init__(self, ledger: Ledger, entry: Entry) -> None:
@@ -28,8 +30,24 @@ class Admission:
         self._lock = threading.Lock()
         self._process = os.getpid()
 
+    def pay(self, plan: Plan, table: PrivateTable) -> Grant:
+        """Pay for the next part of the job, and get the right to carry it out on ``table``.
+
+        Raises
+        ------
+        BudgetExceeded
+            If the parts so far and this one exceed the upper bound; nothing was charged.
+        """
+        if self.entry.unit != table.unit:
+            raise PlanError(
+                "The budget was set aside for another privacy unit than that of this table: "
+                "reserve it for this table."
+            )
+        entry = table.settle(plan, self.entry.what, self.ledger, lambda: self.charge(plan))
+        return Grant(plan, entry, self.ledger, table)
+
     def charge(self, plan: Plan, what: str | None = None) -> Entry:
-        """Pay for the next look out of what was set aside.
+        """Write what the next look costs into the ledger, out of what was set aside.
 
         Raises
         ------
@@ -38,21 +56,21 @@ class Admission:
         """
         if os.getpid() != self._process:
             raise LedgerError(
-                "An admission belongs to the process that asked for it: ask the ledger for another "
-                "one in the forked process."
+                "A reservation belongs to the process that asked for it: ask the ledger for "
+                "another one in the forked process."
             )
         if self.entry.alone and not compose_adaptively(plan.events):
             raise PlanError("This job has the whole budget for Gaussian looks: charge no others.")
         price = self._price(plan)
         with self._lock:
             if not self._open:
-                raise PlanError("This admission is closed; ask the ledger for a new one.")
+                raise PlanError("This reservation is closed; ask the ledger for a new one.")
             used = self._used + price
             with self.ledger._recorded(plan, what or self.entry.what):
                 if not used.within(self._most()):
                     raise BudgetExceeded(
-                        "The charge is larger than what was set aside for this job: admit a larger "
-                        "upper bound. Nothing was charged."
+                        "The charge is larger than what was set aside for this job: reserve a "
+                        "larger upper bound. Nothing was charged."
                     )
                 entry = self._append(plan, price, used, what)
             self._used = used
@@ -92,7 +110,7 @@ class Admission:
             raise
 
     def _price(self, plan: Plan) -> Amount:
-        """What looks cost out of this admission; by their own arithmetic if it stands alone."""
+        """What looks cost out of this reservation; by their own arithmetic if it stands alone."""
         prices = self.ledger.filter
         if self.entry.alone:
             return prices.part_alone(plan.events, self.entry.plan.events)
@@ -109,7 +127,7 @@ class Admission:
         self, last: Entry | None, kind: EntryKind, plan: Plan, price: Amount, what: str | None
     ) -> Entry:
         if last is None:
-            raise LedgerError("The ledger has lost the admission this job was given.")
+            raise LedgerError("The ledger has lost the reservation this job was given.")
         return self.ledger._line(
             last,
             what or self.entry.what,
@@ -137,4 +155,4 @@ class Admission:
             self.close()
 
     def __reduce__(self) -> NoReturn:
-        raise LedgerError("An admission belongs to the process that asked for it.")
+        raise LedgerError("A reservation belongs to the process that asked for it.")

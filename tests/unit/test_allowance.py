@@ -1,4 +1,4 @@
-"""The purse of an explainer: nothing beyond its allowance or the ledger; receipts that add up."""
+"""Allowances: nothing beyond them or the ledger; receipts that add up."""
 
 import math
 
@@ -8,13 +8,13 @@ import pytest
 from voile import Budget, Ledger, Number, Schema, protect
 from voile.errors import BudgetExceeded, LedgerUnavailable, PlanError
 from voile.explain.of_blackbox.opening import open_table
-from voile.explain.of_blackbox.purse import Purse
 from voile.privacy.accounting import compose
 from voile.privacy.budget import Relation
 from voile.privacy.events import Gaussian, Plan, Pure, Step, Unprotected
 from voile.privacy.filter import Filter
 from voile.privacy.gaussian_dp import epsilon_of, mu_of_pure
 from voile.privacy.ledger import EntryKind
+from voile.privacy.ledger.allowance import Allowance
 from voile.privacy.ledger.answers import open_answers
 from voile.privacy.mechanisms import gaussian_sum
 from voile.privacy.noise import fixed_noise
@@ -32,7 +32,7 @@ def table_of(schema=SCHEMA):
 def purse_of(ledger, budget=BUDGET, name="e", table=None):
     book = open_answers(ledger, name)
     book.facts({})
-    return Purse(table or table_of(), ledger, book, budget, f"explanations ({name})"), book
+    return Allowance(table or table_of(), ledger, book, budget, f"explanations ({name})"), book
 
 
 @pytest.fixture(params=["memory", "file"])
@@ -40,9 +40,9 @@ def ledger(request, tmp_path):
     return Ledger(BUDGET) if request.param == "memory" else Ledger(tmp_path / "l.db", BUDGET)
 
 
-def share(purse, part, count=1):
+def share(allowance, part, count=1):
     """Gaussian looks that cost this part of the allowance."""
-    return Plan.of(look=Gaussian(count, math.sqrt(count / (part * purse.limit))))
+    return Plan.of(look=Gaussian(count, math.sqrt(count / (part * allowance.limit))))
 
 
 def kinds(ledger):
@@ -85,54 +85,54 @@ def test_a_choice_beside_gaussian_looks_costs_the_sum():
 
 
 def test_prices_of_a_purse(ledger):
-    purse, _ = purse_of(ledger)
-    assert purse.limit == ledger.filter.limit.loss
+    allowance, _ = purse_of(ledger)
+    assert allowance.limit == ledger.filter.limit.loss
     plan = Plan((Step("steps", Gaussian(7, 30.0)), Step("start", Pure(1, 0.2))))
-    assert purse.price(plan) == pytest.approx(7 / 900 + mu_of_pure(0.2) ** 2, rel=1e-12)
-    assert purse.price(Plan(())) == 0.0
-    assert purse.price(Plan.of(a=Unprotected(3))) == 0.0
+    assert allowance.price(plan) == pytest.approx(7 / 900 + mu_of_pure(0.2) ** 2, rel=1e-12)
+    assert allowance.price(Plan(())) == 0.0
+    assert allowance.price(Plan.of(a=Unprotected(3))) == 0.0
 
 
-# -- admission -------------------------------------------------------------------------------------
+# -- reservation ---------------------------------------------------------------------------------
 
 
 def test_the_own_allowance_refuses_before_the_ledger_is_asked(tmp_path):
     ledger = Ledger(tmp_path / "l.db", Budget(10.0, 1e-6))
-    purse, book = purse_of(ledger)
-    with purse.admit(share(purse, 0.75)) as payment:
-        payment.charge(share(purse, 0.75))
+    allowance, book = purse_of(ledger)
+    with allowance.reserve(share(allowance, 0.75)) as payment:
+        payment.pay(share(allowance, 0.75))
     used, lines = book.used(), len(ledger.history())
-    with purse.admit(share(purse, 0.26)) as payment:
+    with allowance.reserve(share(allowance, 0.26)) as payment:
         assert payment is None
     assert book.used() == used
     assert len(ledger.history()) == lines
-    with purse.admit(share(purse, 0.25)) as payment:
+    with allowance.reserve(share(allowance, 0.25)) as payment:
         assert payment is not None
-        payment.charge(share(purse, 0.25))
-    assert book.used() == pytest.approx(purse.limit, rel=1e-9)
-    assert book.used() <= purse.limit * (1 + 1e-9)
+        payment.pay(share(allowance, 0.25))
+    assert book.used() == pytest.approx(allowance.limit, rel=1e-9)
+    assert book.used() <= allowance.limit * (1 + 1e-9)
 
 
 def test_a_ledger_used_up_by_others_refuses_and_nothing_is_set_aside(ledger):
-    purse, book = purse_of(ledger)
-    ledger.spend(share(purse, 0.9), "others")
-    with purse.admit(share(purse, 0.2)) as payment:
+    allowance, book = purse_of(ledger)
+    ledger.spend(share(allowance, 0.9), "others")
+    with allowance.reserve(share(allowance, 0.2)) as payment:
         assert payment is None
     assert book.used() == 0.0
     assert kinds(ledger) == ["spend"]
-    with purse.admit(share(purse, 0.1 * (1 - 1e-9))) as payment:
+    with allowance.reserve(share(allowance, 0.1 * (1 - 1e-9))) as payment:
         assert payment is not None
 
 
 def test_what_is_not_spent_is_given_back_exactly(ledger):
-    purse, book = purse_of(ledger)
+    allowance, book = purse_of(ledger)
     for turn in range(5):
-        with purse.admit(share(purse, 0.5)) as payment:
-            assert book.used() >= 0.5 * purse.limit * (1 - 1e-12)
-            payment.charge(share(purse, 0.03))
-            payment.charge(share(purse, 0.02, count=4))
-            assert payment.spent == pytest.approx(0.05 * purse.limit, rel=1e-12)
-        expected = (turn + 1) * 0.05 * purse.limit
+        with allowance.reserve(share(allowance, 0.5)) as payment:
+            assert book.used() >= 0.5 * allowance.limit * (1 - 1e-12)
+            payment.pay(share(allowance, 0.03))
+            payment.pay(share(allowance, 0.02, count=4))
+            assert payment.spent == pytest.approx(0.05 * allowance.limit, rel=1e-12)
+        expected = (turn + 1) * 0.05 * allowance.limit
         assert book.used() == pytest.approx(expected, rel=1e-12)
         assert total(ledger) == pytest.approx(expected, rel=1e-9)
         assert total(ledger) >= expected * (1 - 1e-12)
@@ -140,100 +140,100 @@ def test_what_is_not_spent_is_given_back_exactly(ledger):
 
 
 def test_a_question_that_looks_at_nothing_costs_nothing(ledger):
-    purse, book = purse_of(ledger)
-    with purse.admit(share(purse, 0.5)) as payment:
+    allowance, book = purse_of(ledger)
+    with allowance.reserve(share(allowance, 0.5)) as payment:
         assert payment is not None
     assert book.used() == 0.0
     assert total(ledger) == pytest.approx(0.0, abs=1e-15)
 
 
 def test_nothing_is_charged_to_a_question_that_is_over(ledger):
-    purse, book = purse_of(ledger)
-    with purse.admit(share(purse, 0.5)) as payment:
-        payment.charge(share(purse, 0.1))
+    allowance, book = purse_of(ledger)
+    with allowance.reserve(share(allowance, 0.5)) as payment:
+        payment.pay(share(allowance, 0.1))
     with pytest.raises(PlanError, match="closed"):
-        payment.charge(share(purse, 0.1))
-    assert book.used() == pytest.approx(0.1 * purse.limit, rel=1e-12)
-    assert purse.receipt(()).lines[0].event.count == 1
+        payment.pay(share(allowance, 0.1))
+    assert book.used() == pytest.approx(0.1 * allowance.limit, rel=1e-12)
+    assert allowance.receipt(()).lines[0].event.count == 1
 
 
-def charge_and_fail(purse, most, part, error):
-    with purse.admit(share(purse, most)) as payment:
-        payment.charge(share(purse, part))
+def charge_and_fail(allowance, most, part, error):
+    with allowance.reserve(share(allowance, most)) as payment:
+        payment.pay(share(allowance, part))
         raise error
 
 
 @pytest.mark.parametrize("error", [ValueError("x"), KeyboardInterrupt(), BudgetExceeded("x")])
 def test_an_error_inside_pays_what_was_charged_and_no_more(ledger, error):
-    purse, book = purse_of(ledger)
+    allowance, book = purse_of(ledger)
     with pytest.raises(type(error)):
-        charge_and_fail(purse, 0.5, 0.1, error)
-    assert book.used() == pytest.approx(0.1 * purse.limit, rel=1e-12)
-    assert total(ledger) == pytest.approx(0.1 * purse.limit, rel=1e-9)
+        charge_and_fail(allowance, 0.5, 0.1, error)
+    assert book.used() == pytest.approx(0.1 * allowance.limit, rel=1e-12)
+    assert total(ledger) == pytest.approx(0.1 * allowance.limit, rel=1e-9)
 
 
 def test_an_error_inside_a_refused_question_changes_nothing(ledger):
-    purse, book = purse_of(ledger)
-    ledger.spend(share(purse, 0.9), "others")
-    with pytest.raises(ValueError, match="x"), purse.admit(share(purse, 0.2)):
+    allowance, book = purse_of(ledger)
+    ledger.spend(share(allowance, 0.9), "others")
+    with pytest.raises(ValueError, match="x"), allowance.reserve(share(allowance, 0.2)):
         raise ValueError("x")
-    with pytest.raises(ValueError, match="x"), purse.admit(share(purse, 2.0)):
+    with pytest.raises(ValueError, match="x"), allowance.reserve(share(allowance, 2.0)):
         raise ValueError("x")
     assert book.used() == 0.0
 
 
 def test_no_more_than_the_most_is_charged(ledger):
-    purse, book = purse_of(ledger)
-    with purse.admit(share(purse, 0.2)) as payment:
-        payment.charge(share(purse, 0.15))
+    allowance, book = purse_of(ledger)
+    with allowance.reserve(share(allowance, 0.2)) as payment:
+        payment.pay(share(allowance, 0.15))
         with pytest.raises(BudgetExceeded):
-            payment.charge(share(purse, 0.1))
-    assert book.used() == pytest.approx(0.15 * purse.limit, rel=1e-12)
+            payment.pay(share(allowance, 0.1))
+    assert book.used() == pytest.approx(0.15 * allowance.limit, rel=1e-12)
     assert kinds(ledger) == ["admit", "charge", "release"]
 
 
 def test_a_ledger_that_does_not_answer_gives_back_what_was_set_aside(ledger, monkeypatch):
-    purse, book = purse_of(ledger)
+    allowance, book = purse_of(ledger)
 
     def broken(*_):
         raise LedgerUnavailable("no")
 
     with monkeypatch.context() as patch:
         patch.setattr(ledger._book, "append", broken)
-        with pytest.raises(LedgerUnavailable), purse.admit(share(purse, 0.2)):
-            raise AssertionError("not admitted")
+        with pytest.raises(LedgerUnavailable), allowance.reserve(share(allowance, 0.2)):
+            raise AssertionError("refused")
     assert book.used() == 0.0
     # A charge that was not written down pays for nothing, and opens nothing.
-    with purse.admit(share(purse, 0.2)) as payment, monkeypatch.context() as patch:
+    with allowance.reserve(share(allowance, 0.2)) as payment, monkeypatch.context() as patch:
         patch.setattr(ledger._book, "append", broken)
         with pytest.raises(LedgerUnavailable):
-            payment.charge(share(purse, 0.1))
+            payment.pay(share(allowance, 0.1))
     assert (payment.spent, book.used()) == (0.0, 0.0)
-    assert purse.receipt(()).lines == ()
+    assert allowance.receipt(()).lines == ()
 
 
 def test_a_plan_that_is_all_of_the_budget_is_decided_by_the_ledger_alone(ledger):
-    purse, book = purse_of(ledger)
-    with purse.admit(share(purse, 1.0), whole=True) as payment:
-        grant = payment.charge(share(purse, 1.0))
-    assert grant.plan == share(purse, 1.0)
+    allowance, book = purse_of(ledger)
+    with allowance.reserve(share(allowance, 1.0), whole=True) as payment:
+        grant = payment.pay(share(allowance, 1.0))
+    assert grant.plan == share(allowance, 1.0)
     assert book.used() == 0.0
-    with pytest.raises(BudgetExceeded), purse.admit(share(purse, 0.1), whole=True):
-        raise AssertionError("not admitted")
+    with pytest.raises(BudgetExceeded), allowance.reserve(share(allowance, 0.1), whole=True):
+        raise AssertionError("refused")
 
 
 def test_an_unlimited_allowance_needs_no_setting_aside():
     ledger = Ledger(Budget(math.inf, 1e-6))
-    purse, book = purse_of(ledger, Budget(math.inf, 1e-6))
-    with purse.admit(Plan.of(a=Unprotected(5))) as payment:
-        payment.charge(Plan.of(a=Unprotected(5)))
+    allowance, book = purse_of(ledger, Budget(math.inf, 1e-6))
+    with allowance.reserve(Plan.of(a=Unprotected(5))) as payment:
+        payment.pay(Plan.of(a=Unprotected(5)))
     assert book.used() == 0.0
-    assert not purse.receipt(()).guarantee
+    assert not allowance.receipt(()).guarantee
 
 
 def test_a_finite_ledger_never_admits_looks_without_noise(ledger):
-    purse, book = purse_of(ledger)
-    with purse.admit(Plan.of(a=Unprotected(1))) as payment:
+    allowance, book = purse_of(ledger)
+    with allowance.reserve(Plan.of(a=Unprotected(1))) as payment:
         assert payment is None
     assert (book.used(), total(ledger)) == (0.0, 0.0)
 
@@ -241,13 +241,13 @@ def test_a_finite_ledger_never_admits_looks_without_noise(ledger):
 # -- receipts --------------------------------------------------------------------------------------
 
 
-def pay(purse, *events, look=True):
+def pay(allowance, *events, look=True):
     """One question of these events."""
     plan = Plan(tuple(Step(f"look {i}", event) for i, event in enumerate(events)))
-    with purse.admit(plan) as payment:
-        grant = payment.charge(plan)
+    with allowance.reserve(plan) as payment:
+        grant = payment.pay(plan)
         if look and isinstance(events[0], (Gaussian, Unprotected)):
-            gaussian_sum(purse.table, RowCount(), grant.take("look 0"))
+            gaussian_sum(allowance.table, RowCount(), grant.take("look 0"))
     return sum(
         event.count * (event.noise_multiplier**-2)
         if isinstance(event, Gaussian)
@@ -258,8 +258,8 @@ def pay(purse, *events, look=True):
 
 
 def test_an_empty_receipt_costs_nothing(ledger):
-    purse, _ = purse_of(ledger)
-    receipt = purse.receipt(("a note",))
+    allowance, _ = purse_of(ledger)
+    receipt = allowance.receipt(("a note",))
     assert (receipt.epsilon, receipt.lines, receipt.notes) == (0.0, (), ("a note",))
 
 
@@ -268,14 +268,14 @@ def test_a_receipt_is_the_composition_of_all_that_was_charged_over_restarts(tmp_
     paid = 0.0
     for turn in range(4):
         ledger = Ledger(tmp_path / "l.db", BUDGET, relation=relation)
-        purse, _ = purse_of(ledger)
-        paid += pay(purse, Gaussian(3, 40.0), Pure(1, 0.01), Gaussian(1, 50.0 + turn))
-        paid += pay(purse, Gaussian(3, 40.0))
+        allowance, _ = purse_of(ledger)
+        paid += pay(allowance, Gaussian(3, 40.0), Pure(1, 0.01), Gaussian(1, 50.0 + turn))
+        paid += pay(allowance, Gaussian(3, 40.0))
         # Another explainer and other jobs are not its own.
         other, _ = purse_of(ledger, name="other")
         pay(other, Gaussian(1, 30.0))
         ledger.spend(Plan.of(a=Gaussian(1, 100.0)), "training")
-        receipt = purse.receipt(())
+        receipt = allowance.receipt(())
         assert receipt.epsilon == pytest.approx(epsilon_of(math.sqrt(paid), 1e-6), rel=1e-9)
         assert receipt.guarantee
         assert receipt.delta == 1e-6
@@ -292,40 +292,42 @@ def test_a_receipt_is_the_composition_of_all_that_was_charged_over_restarts(tmp_
 
 
 def test_a_receipt_is_never_below_what_the_exact_accountant_says(ledger):
-    purse, _ = purse_of(ledger)
+    allowance, _ = purse_of(ledger)
     events = [Gaussian(5, 40.0), Pure(1, 0.1), Pure(1, 0.05)]
     for event in events:
-        pay(purse, event, look=False)
+        pay(allowance, event, look=False)
     exact = compose(events, Relation.ADD_REMOVE).epsilon(1e-6)
-    assert purse.receipt(()).epsilon >= exact * (1 - 1e-3)
-    assert purse.receipt(()).epsilon <= BUDGET.epsilon
+    assert allowance.receipt(()).epsilon >= exact * (1 - 1e-3)
+    assert allowance.receipt(()).epsilon <= BUDGET.epsilon
 
 
 def test_a_full_allowance_states_no_more_than_its_budget(ledger):
-    purse, _ = purse_of(ledger)
+    allowance, _ = purse_of(ledger)
     for _ in range(10):
-        with purse.admit(share(purse, 0.1)) as payment:
-            payment.charge(share(purse, 0.1))
-    with purse.admit(share(purse, 0.01)) as payment:
+        with allowance.reserve(share(allowance, 0.1)) as payment:
+            payment.pay(share(allowance, 0.1))
+    with allowance.reserve(share(allowance, 0.01)) as payment:
         assert payment is None
-    assert 0.98 <= purse.receipt(()).epsilon <= 1.0
+    assert 0.98 <= allowance.receipt(()).epsilon <= 1.0
 
 
 def test_a_look_that_was_charged_and_not_taken_is_on_the_receipt(ledger):
-    purse, _ = purse_of(ledger)
+    allowance, _ = purse_of(ledger)
     with pytest.raises(KeyError):
-        charge_and_fail(purse, 0.5, 0.5, KeyError())
-    paid = 0.5 * purse.limit
-    assert purse.receipt(()).epsilon == pytest.approx(epsilon_of(math.sqrt(paid), 1e-6), rel=1e-9)
+        charge_and_fail(allowance, 0.5, 0.5, KeyError())
+    paid = 0.5 * allowance.limit
+    assert allowance.receipt(()).epsilon == pytest.approx(
+        epsilon_of(math.sqrt(paid), 1e-6), rel=1e-9
+    )
 
 
 def test_one_look_without_noise_leaves_no_guarantee(tmp_path):
     ledger = Ledger(tmp_path / "l.db", Budget(math.inf, 1e-6))
-    purse, _ = purse_of(ledger)
-    pay(purse, Gaussian(1, 50.0))
-    assert purse.receipt(()).guarantee
-    pay(purse, Unprotected(1))
-    for one in (purse, purse_of(Ledger(tmp_path / "l.db"))[0]):
+    allowance, _ = purse_of(ledger)
+    pay(allowance, Gaussian(1, 50.0))
+    assert allowance.receipt(()).guarantee
+    pay(allowance, Unprotected(1))
+    for one in (allowance, purse_of(Ledger(tmp_path / "l.db"))[0]):
         receipt = one.receipt(())
         assert not receipt.guarantee
         assert math.isinf(receipt.epsilon)
@@ -333,25 +335,25 @@ def test_one_look_without_noise_leaves_no_guarantee(tmp_path):
 
 
 def test_fixed_noise_leaves_no_guarantee_however_long_ago(ledger):
-    purse, _ = purse_of(ledger)
+    allowance, _ = purse_of(ledger)
     with fixed_noise(1):
-        pay(purse, Gaussian(1, 50.0))
+        pay(allowance, Gaussian(1, 50.0))
     for _ in range(3):
-        pay(purse, Gaussian(1, 50.0))
-        receipt = purse.receipt(())
+        pay(allowance, Gaussian(1, 50.0))
+        receipt = allowance.receipt(())
         assert not receipt.guarantee
         assert "fixed seed" in receipt.promise
 
 
 def test_fixed_noise_of_a_grant_still_in_use_is_noticed(ledger):
-    """The purse forgets grants it has judged, but not the last, which may be used later."""
-    purse, _ = purse_of(ledger)
-    with purse.admit(share(purse, 0.2)) as payment:
-        grant = payment.charge(share(purse, 0.2))
-        assert purse.receipt(()).guarantee
+    """The allowance forgets grants it has judged, but not the last, which may be used later."""
+    allowance, _ = purse_of(ledger)
+    with allowance.reserve(share(allowance, 0.2)) as payment:
+        grant = payment.pay(share(allowance, 0.2))
+        assert allowance.receipt(()).guarantee
         with fixed_noise(1):
-            gaussian_sum(purse.table, RowCount(), grant.take("look"))
-    assert not purse.receipt(()).guarantee
+            gaussian_sum(allowance.table, RowCount(), grant.take("look"))
+    assert not allowance.receipt(()).guarantee
 
 
 def test_a_receipt_counts_what_another_process_has_charged_meanwhile(tmp_path):
@@ -367,33 +369,33 @@ def test_a_receipt_counts_what_another_process_has_charged_meanwhile(tmp_path):
 
 def test_an_opening_with_fixed_noise_leaves_no_guarantee_after_a_restart(tmp_path):
     for turn in range(2):
-        purse, book = purse_of(Ledger(tmp_path / "l.db", BUDGET))
+        allowance, book = purse_of(Ledger(tmp_path / "l.db", BUDGET))
         with fixed_noise(1):
-            open_table(purse.table, BUDGET, purse, book)
-        assert len(purse.receipt(()).lines) == 1  # the count of the rows
-        assert not purse.receipt(()).guarantee, turn
+            open_table(allowance.table, BUDGET, allowance, book)
+        assert len(allowance.receipt(()).lines) == 1  # the count of the rows
+        assert not allowance.receipt(()).guarantee, turn
 
 
 def test_an_opening_is_paid_once_over_restarts(tmp_path):
     found = []
     for _ in range(3):
         ledger = Ledger(tmp_path / "l.db", BUDGET)
-        purse, book = purse_of(ledger)
-        opened = open_table(purse.table, BUDGET, purse, book)
+        allowance, book = purse_of(ledger)
+        opened = open_table(allowance.table, BUDGET, allowance, book)
         found.append((opened.rows, opened.mu_squared, len(ledger.history()), book.used()))
     assert found[0] == found[1] == found[2]
     # What is left for questions and what the opening took are all of the allowance.
-    assert found[0][1] + found[0][3] == pytest.approx(purse.limit, rel=1e-6)
-    assert found[0][1] + found[0][3] <= purse.limit * (1 + 1e-9)
+    assert found[0][1] + found[0][3] == pytest.approx(allowance.limit, rel=1e-6)
+    assert found[0][1] + found[0][3] <= allowance.limit * (1 + 1e-9)
 
 
 def test_two_purses_of_one_explainer_share_its_allowance(tmp_path):
-    purses = [purse_of(Ledger(tmp_path / "l.db", BUDGET)) for _ in range(2)]
+    allowances = [purse_of(Ledger(tmp_path / "l.db", BUDGET)) for _ in range(2)]
     for turn in range(10):
-        purse, _ = purses[turn % 2]
-        with purse.admit(share(purse, 0.1)) as payment:
-            payment.charge(share(purse, 0.1))
-    for purse, book in purses:
-        assert book.used() == pytest.approx(purse.limit, rel=1e-9)
-        with purse.admit(share(purse, 0.01)) as payment:
+        allowance, _ = allowances[turn % 2]
+        with allowance.reserve(share(allowance, 0.1)) as payment:
+            payment.pay(share(allowance, 0.1))
+    for allowance, book in allowances:
+        assert book.used() == pytest.approx(allowance.limit, rel=1e-9)
+        with allowance.reserve(share(allowance, 0.01)) as payment:
             assert payment is None

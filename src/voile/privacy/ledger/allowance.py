@@ -1,7 +1,7 @@
-"""The purse of an explainer: its own allowance within the ledger, kept across restarts.
+"""An allowance: a part of a ledger's budget for one purpose, kept across restarts.
 
-Every question that reads rows is admitted only if the most it can cost fits both the explainer's
-allowance and the ledger; what it really costs is charged before each look, and the rest is given
+A question is answered from the rows only if the most it can cost fits both the allowance and the
+ledger; what it really costs is charged before each look, and the rest is given
 back. A process that dies in between has paid the most, which is safe.
 """
 
@@ -14,15 +14,15 @@ from voile.errors import BudgetExceeded, LedgerMismatch
 from voile.privacy.budget import Budget
 from voile.privacy.events import Plan, Unprotected
 from voile.privacy.filter import Filter
-from voile.privacy.grant import Grant, admit, charge
-from voile.privacy.ledger import Admission, Entry, EntryKind, Ledger
+from voile.privacy.grant import Grant
+from voile.privacy.ledger import Entry, EntryKind, Ledger, Reservation
 from voile.privacy.ledger.answers import AnswerBook
 from voile.privacy.noise import NoiseSource
 from voile.privacy.receipt import Receipt, write_running_receipt
 from voile.privacy.vault import PrivateTable
 
 
-class Purse:
+class Allowance:
     """What an explainer may spend, and what it has spent.
 
     Parameters
@@ -79,14 +79,14 @@ class Purse:
     def price(self, plan: Plan) -> float:
         """What a plan costs, as mu^2, if each look is decided on by itself.
 
-        Looks without noise are not counted: only a ledger without limit admits them, and the
+        Looks without noise are not counted: only a ledger without limit allows them, and the
         receipt then says that there is no guarantee.
         """
         noised = [event for event in plan.events if not isinstance(event, Unprotected)]
         return self._prices.price_apart(noised).loss
 
     @contextmanager
-    def admit(self, most: Plan, *, whole: bool = False) -> Iterator[Payment | None]:
+    def reserve(self, most: Plan, *, whole: bool = False) -> Iterator[AllowedPayment | None]:
         """Set aside the most that a question may cost; None if it does not fit any more.
 
         Parameters
@@ -97,8 +97,8 @@ class Purse:
             that the ledger alone decides (and raises BudgetExceeded).
         """
         if whole:
-            with admit(self.table, self.ledger, most, self.what) as admission:
-                yield Payment(self, admission)
+            with self.ledger.reserve(most, self.what, unit=self.table.unit) as reservation:
+                yield AllowedPayment(self, reservation)
             return
         self._check_allowance()
         price = self.price(most)
@@ -108,13 +108,13 @@ class Purse:
         payment = None
         try:
             try:
-                admission = admit(self.table, self.ledger, most, self.what)
+                reservation = self.ledger.reserve(most, self.what, unit=self.table.unit)
             except BudgetExceeded:
                 # Others have used the ledger up: nothing was spent.
                 yield None
                 return
-            with admission:
-                payment = Payment(self, admission)
+            with reservation:
+                payment = AllowedPayment(self, reservation)
                 yield payment
         finally:
             spent = 0.0 if payment is None else payment.spent
@@ -161,16 +161,16 @@ class Purse:
         )
 
 
-class Payment:
-    """An admitted question: charges before each look."""
+class AllowedPayment:
+    """A question that fits an allowance: pays before each look."""
 
-    def __init__(self, purse: Purse, admission: Admission) -> None:
-        self._purse, self._admission = purse, admission
+    def __init__(self, allowance: Allowance, reservation: Reservation) -> None:
+        self._allowance, self._reservation = allowance, reservation
         self.spent = 0.0
 
-    def charge(self, plan: Plan) -> Grant:
+    def pay(self, plan: Plan) -> Grant:
         """Pay for the next looks, and get the right to carry them out."""
-        grant = charge(self._purse.table, self._admission, plan)
-        self.spent += self._purse.price(plan)
-        self._purse.note(grant)
+        grant = self._reservation.pay(plan, self._allowance.table)
+        self.spent += self._allowance.price(plan)
+        self._allowance.note(grant)
         return grant

@@ -35,16 +35,16 @@ def one_of(plan):
 
 
 @pytest.mark.parametrize("kind", FILTERS)
-def test_an_admission_alone_pays_for_what_was_admitted_and_no_more(kind):
+def test_a_reservation_alone_pays_for_what_was_reserved_and_no_more(kind):
     ledger = Ledger(BUDGET, filter=kind)
     plan = whole_budget(4)
-    with ledger.admit(plan, "job") as admission:
-        assert admission.entry.alone
+    with ledger.reserve(plan, "job") as reservation:
+        assert reservation.entry.alone
         for _ in range(4):
-            admission.charge(one_of(plan))
+            reservation.charge(one_of(plan))
         for more in (one_of(plan), Plan.of(looks=Gaussian(1, 0.05)), Plan.of(a=Gaussian(1, 1e4))):
             with pytest.raises(BudgetExceeded, match="larger than what was set aside"):
-                admission.charge(more)
+                reservation.charge(more)
     charged = [entry for entry in ledger.history() if entry.kind == "charge"]
     true = compose([event for entry in charged for event in entry.plan.events])
     assert true.epsilon(BUDGET.delta) <= BUDGET.epsilon * (1 + 1e-9)
@@ -55,29 +55,29 @@ def test_an_admission_alone_pays_for_what_was_admitted_and_no_more(kind):
 
 
 @pytest.mark.parametrize("kind", FILTERS)
-def test_fifty_loud_looks_after_a_quiet_admission_are_refused(kind):
+def test_fifty_loud_looks_after_a_quiet_reservation_are_refused(kind):
     """Under "pure" a Gaussian look has no price: that is no reason to let all of them pass."""
     ledger = Ledger(BUDGET, filter=kind)
-    admission = ledger.admit(whole_budget(1), "job")
+    reservation = ledger.reserve(whole_budget(1), "job")
     for _ in range(50):
         with pytest.raises(BudgetExceeded):
-            admission.charge(Plan.of(look=Gaussian(1, 0.05)))
+            reservation.charge(Plan.of(look=Gaussian(1, 0.05)))
     assert [entry.kind for entry in ledger.history()] == ["admit"]
 
 
 @pytest.mark.parametrize("kind", FILTERS)
-def test_an_admission_alone_counts_the_chance_of_thresholds(kind):
+def test_a_reservation_alone_counts_the_chance_of_thresholds(kind):
     shape = Plan.of(a=Gaussian(1, 6.0), b=Threshold(2, 6.0, 3e-7))
     needed = compose(shape.events).epsilon(BUDGET.delta)
     ledger = Ledger(Budget(needed * 1.0001, BUDGET.delta), filter=kind)
-    admission = ledger.admit(shape, "job")
-    assert admission.entry.alone
+    reservation = ledger.reserve(shape, "job")
+    assert reservation.entry.alone
     with pytest.raises(BudgetExceeded):
-        admission.charge(Plan.of(b=Threshold(1, 600.0, 7e-7)))
-    admission.charge(Plan.of(b=Threshold(2, 6.0, 3e-7)))
-    admission.charge(Plan.of(a=Gaussian(1, 6.0)))
+        reservation.charge(Plan.of(b=Threshold(1, 600.0, 7e-7)))
+    reservation.charge(Plan.of(b=Threshold(2, 6.0, 3e-7)))
+    reservation.charge(Plan.of(a=Gaussian(1, 6.0)))
     with pytest.raises(BudgetExceeded):
-        admission.charge(Plan.of(b=Threshold(1, 1e9, 1e-12)))
+        reservation.charge(Plan.of(b=Threshold(1, 1e9, 1e-12)))
 
 
 @pytest.mark.parametrize("kind", FILTERS)
@@ -87,7 +87,7 @@ def test_an_admission_alone_counts_the_chance_of_thresholds(kind):
 )
 def test_what_has_no_finite_price_is_refused(kind, event):
     ledger = Ledger(BUDGET, filter=kind)
-    for pay in (ledger.spend, ledger.admit):
+    for pay in (ledger.spend, ledger.reserve):
         with pytest.raises(BudgetExceeded, match="refused"):
             pay(Plan.of(look=event), "job")
     assert ledger.history() == ()
@@ -98,7 +98,7 @@ def test_an_infinite_amount_is_within_nothing():
         assert not Amount(wrong, 0.0).within(Amount(math.inf, math.inf))
         assert not Amount(0.0, wrong).within(Amount(math.inf, math.inf))
         for kind in FilterKind:
-            assert not Filter(Budget(1e300, 0.5), kind=kind).admits(Amount(wrong, 0.0))
+            assert not Filter(Budget(1e300, 0.5), kind=kind).allows(Amount(wrong, 0.0))
 
 
 @pytest.mark.parametrize("kind", FILTERS)
@@ -129,9 +129,9 @@ def test_numbers_that_no_price_can_hold_are_refused(make):
 
 
 def test_a_charge_alone_must_be_gaussian():
-    admission = Ledger(BUDGET, filter="pure").admit(whole_budget(1), "job")
+    reservation = Ledger(BUDGET, filter="pure").reserve(whole_budget(1), "job")
     with pytest.raises(PlanError, match="Gaussian"):
-        admission.charge(Plan.of(look=Laplace(1, 1e6)))
+        reservation.charge(Plan.of(look=Laplace(1, 1e6)))
 
 
 # --- one unit
@@ -142,7 +142,7 @@ def test_the_first_entry_says_who_is_protected():
     assert ledger.unit is None
     ledger.spend(Plan.of(a=Gaussian(1, 50.0)), "per patient", unit="patient")
     assert ledger.unit == "patient"
-    for pay in (ledger.spend, ledger.admit, ledger.check_affordable):
+    for pay in (ledger.spend, ledger.reserve, ledger.check_can_pay):
         with pytest.raises(LedgerMismatch, match=r"one patient may lose.*one row.*Unit\('patient'"):
             pay(Plan.of(a=Gaussian(1, 50.0)), "unit forgotten")
         with pytest.raises(LedgerMismatch, match="Call the unit 'patient'"):
@@ -178,15 +178,15 @@ def test_refused_attempts_are_kept_and_change_nothing(tmp_path):
         with pytest.raises(BudgetExceeded):
             ledger.spend(Plan.of(a=Gaussian(1, 0.1)), "too much")
         with pytest.raises(LedgerMismatch):
-            ledger.admit(Plan.of(a=Gaussian(1, 50.0)), "other unit", unit="patient")
-        admission = ledger.admit(Plan.of(a=Gaussian(1, 50.0)), "job")
+            ledger.reserve(Plan.of(a=Gaussian(1, 50.0)), "other unit", unit="patient")
+        reservation = ledger.reserve(Plan.of(a=Gaussian(1, 50.0)), "job")
         with pytest.raises(BudgetExceeded):
-            admission.charge(Plan.of(a=Gaussian(1, 5.0)), "more than admitted")
-        admission.close()
+            reservation.charge(Plan.of(a=Gaussian(1, 5.0)), "more than reserved")
+        reservation.close()
         assert ledger.history()[0] == entry
         assert ledger.remaining().epsilon == pytest.approx(left.epsilon, rel=1e-9)
         refusals = ledger.refusals()
-        assert [one.what for one in refusals] == ["too much", "other unit", "more than admitted"]
+        assert [one.what for one in refusals] == ["too much", "other unit", "more than reserved"]
         assert [one.who for one in refusals] == ["anna"] * 3
         assert "refused" in refusals[0].why
         assert "units" in refusals[1].why
