@@ -31,6 +31,7 @@ from voile.privacy.clients.terms import Terms
 from voile.privacy.clients.updates import ClientWork, client_sum, noise_of_a_published_algorithm
 from voile.privacy.events import Gaussian, Laplace, Plan, PoissonGaussian, Unprotected
 from voile.privacy.mechanisms import gaussian_sum
+from voile.privacy.mechanisms.aggregate import deal_rows
 from voile.privacy.noise import fixed_noise
 from voile.privacy.queries import NumberCounts, Preparation, RowCount
 from voile.privacy.vault import open_rows, protect
@@ -233,7 +234,7 @@ def test_rows_of_clients_are_summed_with_a_ticket_and_never_gathered():
     with pytest.raises(VaultError, match="cannot be gathered"):
         source.blocks(["x0"])
     with pytest.raises(VaultError, match="in one place"):
-        source.deal(["x0"], 3)
+        deal_rows(source, ["x0"], 3)
     with pytest.raises(SettingError, match="sendable object"):
         source.keep(["x0"], lambda block: None)
     source._at = None

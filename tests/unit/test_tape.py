@@ -15,6 +15,7 @@ from voile.privacy.budget import Relation
 from voile.privacy.events import Gaussian, Plan
 from voile.privacy.grant import Grant
 from voile.privacy.queries import RowCount
+from voile.privacy.sources.holders import Holders
 from voile.privacy.tape import Access, Tape, at_client, current, keyed, listen, sampled
 from voile.privacy.tape.drawn import Drawn
 from voile.privacy.tape.listening import grouped, summed
@@ -185,7 +186,7 @@ class Elsewhere:
     """A source whose rows lie with clients."""
 
     schema = Schema({"a": Number(0, 1)})
-    places_per_unit = 1
+    holders = Holders()
 
     def blocks(self, names):
         raise VaultError("elsewhere")

@@ -26,6 +26,7 @@ from voile.privacy import noise
 from voile.privacy.budget import Budget
 from voile.privacy.events import Gaussian, Laplace, Plan, PoissonGaussian
 from voile.privacy.mechanisms import gaussian_sum, laplace_sum
+from voile.privacy.mechanisms.aggregate import deal_rows
 from voile.privacy.queries import CategoryCounts, NumberCounts, RowCount, Together
 from voile.privacy.receipt import Receipt
 from voile.privacy.sources.table import TableSource
@@ -104,7 +105,7 @@ def test_canaries_keep_values_whether_they_take_part_or_not():
         keep(rows.table, ("b",), work)
         assert kept == [200, 1]
         with noise.fixed_noise(0):
-            groups = rows._source.deal(["double"], 4)
+            groups = deal_rows(rows._source, ["double"], 4)
         values = np.concatenate([group["double"] for group in groups])
         assert len(values) == 200 + present
         assert (2.0 in values) is present

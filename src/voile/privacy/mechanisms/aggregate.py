@@ -103,7 +103,7 @@ def aggregate_mean(
             scale, grid = 0.0, 2.0 ** (math.floor(math.log2(bound)) - _NOISELESS_BITS)
         case _:
             raise _wrong(ticket, "a mean of groups", "gaussian")
-    outputs = _learn(_deal(open_rows(table, ticket), kept_names, groups), learn, size)
+    outputs = _learn(deal_rows(open_rows(table, ticket), kept_names, groups), learn, size)
     shifted = np.zeros((groups, size))
     with np.errstate(all="ignore"):
         for group, output in outputs.items():
@@ -162,7 +162,7 @@ def center_of_attention(
             pass
         case _:
             raise _wrong(ticket, "a centre of attention", "approximate")
-    outputs = _learn(_deal(open_rows(table, ticket), kept_names, groups), learn, size)
+    outputs = _learn(deal_rows(open_rows(table, ticket), kept_names, groups), learn, size)
     points = np.tile(box.middle, (groups, 1))
     for group, output in outputs.items():
         if np.isfinite(output).all():
@@ -175,7 +175,7 @@ def center_of_attention(
     return Release(ticket.label, box.place(noised), math.nan, box.grid)
 
 
-def _deal(rows: RowSource, names: Collection[str], groups: int) -> list[dict[str, Column]]:
+def deal_rows(rows: RowSource, names: Collection[str], groups: int) -> list[dict[str, Column]]:
     """Deal each row into one of ``groups`` at random; what the rows of each group keep.
 
     Independently and uniformly, so a row more or less changes one group and leaves the others
