@@ -218,8 +218,10 @@ JOBS = [
         preset="readable",
     ),
     Job("linear-from-teacher", train=linear_from_teacher, asked=asked),
-    of_pictures("linear-pictures", LocallyLinearClassifier, **LOTS),
-    of_pictures("linear-projection", LocallyLinearClassifier, **LOTS, projection=12, copies=False),
+    of_pictures("linear-pictures", LocallyLinearClassifier, maps=2, **LOTS),
+    of_pictures(
+        "linear-projection", LocallyLinearClassifier, **LOTS, maps=2, projection=12, copies=False
+    ),
     *(
         of_table(
             f"{kind}-{name.replace('_', '-')}",

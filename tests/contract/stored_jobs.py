@@ -15,13 +15,14 @@ import time
 from pathlib import Path
 
 import stored_fits
+import stored_records
 from stored_insides import torch
 from stored_results import MODEL
 from stored_text import settle
 
 STORED = Path(__file__).parent / "stored"
 MODELS = STORED / "models"
-JOBS = {job.name: job for job in [*stored_fits.JOBS]}
+JOBS = {job.name: job for job in [*stored_fits.JOBS, *stored_records.JOBS]}
 
 
 def place_of(job, name):
@@ -67,7 +68,14 @@ def main(arguments):
             continue
         start = time.process_time()
         with tempfile.TemporaryDirectory() as folder:
-            made = job.results(Path(folder))
+            try:
+                made = job.results(Path(folder))
+            except Exception as error:
+                print(job.name, "FAILED", type(error).__name__, error)
+                import traceback
+
+                print(traceback.format_exc()[-500:])
+                continue
         took = f"{time.process_time() - start:.1f} s"
         if action == "--list":
             print(f"{job.name}: {len(made)} files, {took}")
