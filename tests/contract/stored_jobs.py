@@ -14,6 +14,7 @@ import tempfile
 import time
 from pathlib import Path
 
+import stored_errors
 import stored_fits
 import stored_records
 from stored_insides import torch
@@ -22,7 +23,7 @@ from stored_text import settle
 
 STORED = Path(__file__).parent / "stored"
 MODELS = STORED / "models"
-JOBS = {job.name: job for job in [*stored_fits.JOBS, *stored_records.JOBS]}
+JOBS = {job.name: job for job in [*stored_fits.JOBS, *stored_records.JOBS, *stored_errors.JOBS]}
 
 
 def place_of(job, name):
@@ -68,14 +69,7 @@ def main(arguments):
             continue
         start = time.process_time()
         with tempfile.TemporaryDirectory() as folder:
-            try:
-                made = job.results(Path(folder))
-            except Exception as error:
-                print(job.name, "FAILED", type(error).__name__, error)
-                import traceback
-
-                print(traceback.format_exc()[-500:])
-                continue
+            made = job.results(Path(folder))
         took = f"{time.process_time() - start:.1f} s"
         if action == "--list":
             print(f"{job.name}: {len(made)} files, {took}")

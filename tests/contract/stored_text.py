@@ -28,6 +28,7 @@ _VARYING = [
     (re.compile(r'[^\s"]+@[^\s"]+(?= ?[(,]login name)'), "<who>"),
     (re.compile(r'"voile": "[^"]*"'), '"voile": "<version>"'),
     (re.compile(r"\bvoile \d+\.\d+[\w.]*"), "voile <version>"),
+    (re.compile(r"(?<=wrote it \(')[^']*(?='\))"), "<version>"),
 ]
 _NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+(?:[eE][-+]?\d+)?|[eE][-+]?\d+)(?!\w)")
 _WEIGHTS = re.compile(r'"weights": "([A-Za-z0-9+/=]+)"')
