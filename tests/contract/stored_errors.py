@@ -253,6 +253,8 @@ def command(line):
     out, err, code = io.StringIO(), io.StringIO(), 0
     with (
         mock.patch.object(sys, "argv", ["voile", *line.split()]),
+        # Usage names the command by how this process was started, which is not asked here.
+        mock.patch.object(sys.modules["__main__"], "__package__", None, create=True),
         contextlib.redirect_stdout(out),
         contextlib.redirect_stderr(err),
     ):

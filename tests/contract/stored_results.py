@@ -54,6 +54,7 @@ class Job:
 def calm(folder):
     """A terminal of one width without colours, an empty folder, and warnings that are kept."""
     settings = {"COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb", "LOGNAME": "somebody"}
+    settings["XDG_CACHE_HOME"] = str(folder)
     before = Path.cwd()
     with (
         mock.patch.dict(os.environ, settings),
@@ -63,7 +64,8 @@ def calm(folder):
         warnings.simplefilter("always")
         # Whether it is told depends on what was done with the same rows before.
         warnings.simplefilter("ignore", NoLedgerWarning)
-        os.environ.pop("VOILE_KEY", None)
+        for name in ("VOILE_KEY", "VOILE_DATA", "VOILE_DEBUG"):
+            os.environ.pop(name, None)
         os.chdir(folder)
         try:
             yield warned
