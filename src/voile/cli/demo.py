@@ -139,6 +139,8 @@ def _explain_black_box(rows: Any, answers: Any, schema: Any, ledger: Any) -> Any
 def _tell(model: Any, quality: Any, why: Any, ledger: Any, page: Path, output: Path) -> None:
     from rich.console import Console
 
+    from voile.cli.account import part_of
+
     console = Console(highlight=False)
 
     def heading(text: str) -> None:
@@ -156,7 +158,7 @@ def _tell(model: Any, quality: Any, why: Any, ledger: Any, page: Path, output: P
     heading("5. What it cost")
     for entry in ledger.history():
         if entry.kind in ("spend", "charge"):
-            part = entry.price.loss / ledger.filter.limit.loss
+            part = part_of(ledger, entry.price.loss)
             console.print(f"  {part:>6.1%}  {entry.what}", markup=False)
     console.print(
         f"  {ledger.fraction_spent():.0%} of {ledger.budget} is spent on '{ledger.dataset}'.",
@@ -172,8 +174,8 @@ def _tell(model: Any, quality: Any, why: Any, ledger: Any, page: Path, output: P
 
 
 def _print_json(model: Any, quality: Any, why: Any, ledger: Any, page: Path) -> None:
-    from voile.cli.files import print_json
-    from voile.cli.ledgers import tell_ledger
+    from voile.cli.account import tell_ledger
+    from voile.cli.results import print_json
 
     print_json(
         {

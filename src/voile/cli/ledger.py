@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from voile.cli.ledgers import open_existing
+from voile.cli.account import open_existing, part_of
 from voile.cli.options import AsJson, KeyFile
 from voile.errors import LedgerMismatch
-
-if TYPE_CHECKING:
-    from voile.privacy.ledger import Ledger
 
 app = typer.Typer(
     name="ledger",
@@ -44,8 +41,8 @@ def create(
 
     Example: voile ledger create hospital.db --epsilon 3 --dataset patients --unit patient
     """
-    from voile.cli.files import print_json
-    from voile.cli.ledgers import tell_ledger
+    from voile.cli.account import tell_ledger
+    from voile.cli.results import print_json
     from voile.privacy.budget import Budget
     from voile.privacy.ledger import Ledger
 
@@ -66,8 +63,8 @@ def show(place: Place, dataset: Name = None, as_json: AsJson = False) -> None:
 
     Example: voile ledger show hospital.db
     """
-    from voile.cli.files import print_json
-    from voile.cli.ledgers import tell_ledger
+    from voile.cli.account import tell_ledger
+    from voile.cli.results import print_json
 
     book = open_existing(place, dataset)
     if as_json:
@@ -90,7 +87,7 @@ def history(place: Place, dataset: Name = None, as_json: AsJson = False) -> None
 
     Example: voile ledger history hospital.db --json
     """
-    from voile.cli.files import print_json
+    from voile.cli.results import print_json
 
     book = open_existing(place, dataset)
     entries = book.history()
@@ -104,14 +101,14 @@ def history(place: Place, dataset: Name = None, as_json: AsJson = False) -> None
     for name in ("no.", "when", "who", "what", "does", "cost", "total"):
         table.add_column(name, justify="right" if name in ("no.", "cost", "total") else "left")
     for entry in entries:
-        total = 1.0 if entry.alone else _part(book, entry.total.loss)
+        total = 1.0 if entry.alone else part_of(book, entry.total.loss)
         table.add_row(
             str(entry.seq),
             entry.at[:19].replace("T", " "),
             f"{entry.who} ({entry.known_by})",
             entry.what,
             str(entry.kind),
-            f"{_part(book, entry.price.loss):.1%}" if not entry.alone else "100.0%",
+            f"{part_of(book, entry.price.loss):.1%}" if not entry.alone else "100.0%",
             f"{total:.1%}",
         )
     console = Console()
@@ -126,7 +123,7 @@ def refusals(place: Place, dataset: Name = None, as_json: AsJson = False) -> Non
 
     Example: voile ledger refusals hospital.db
     """
-    from voile.cli.files import print_json
+    from voile.cli.results import print_json
 
     refused = open_existing(place, dataset).refusals()
     if as_json:
@@ -145,7 +142,7 @@ def head(place: Place, dataset: Name = None, as_json: AsJson = False) -> None:
 
     Example: voile ledger head hospital.db
     """
-    from voile.cli.files import print_json
+    from voile.cli.results import print_json
 
     text = str(open_existing(place, dataset).head())
     if as_json:
@@ -167,7 +164,7 @@ def verify_ledger(
 
     Example: voile ledger verify hospital.db --head 12:ab...
     """
-    from voile.cli.files import print_json
+    from voile.cli.results import print_json
 
     verified = open_existing(place, dataset).verify(since)
     if as_json:
@@ -188,7 +185,7 @@ def export(
 
     Example: voile ledger export hospital.db -o hospital-ledger.json
     """
-    from voile.cli.files import check_writable
+    from voile.cli.results import check_writable
     from voile.files import write_text
 
     if output is not None:
@@ -199,8 +196,3 @@ def export(
     else:
         write_text(output, text)
         print(f"Ledger: {output.resolve()}")
-
-
-def _part(book: Ledger, loss: float) -> float:
-    whole = book.filter.limit.loss
-    return loss / whole if whole and whole != float("inf") else 0.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -38,3 +39,20 @@ DataSetName = Annotated[
         help="Name of the data set in the ledger; by default the name of the file.",
     ),
 ]
+
+
+class ModelKind(StrEnum):
+    """Models that a table can train."""
+
+    EBM = "ebm"
+    LOCALLY_LINEAR = "locally-linear"
+    GLVQ = "glvq"
+    GMLVQ = "gmlvq"
+    LVQ1 = "lvq1"
+
+
+class Task(StrEnum):
+    """What is predicted."""
+
+    CLASSIFICATION = "classification"
+    REGRESSION = "regression"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from voile.cli.ledgers import open_existing
+from voile.cli.account import open_existing
 from voile.cli.options import AsJson
 from voile.errors import ModelError
 
@@ -45,11 +45,12 @@ def report(
 
         voile report patients.voile --rows new.csv --open
     """
-    from voile.cli.files import check_writable, print_json
-    from voile.cli.predict import load_model, read_public
+    from voile.cli.predict import read_public
+    from voile.cli.results import check_writable, print_json
+    from voile.models.load import load
 
     check_writable(output)
-    estimator = load_model(model)
+    estimator = load(model)
     book = None if ledger is None else open_existing(ledger, dataset)
     estimator.report(
         output,

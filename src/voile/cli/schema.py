@@ -51,9 +51,9 @@ def schema(
 
         voile schema patients.parquet --unit patient_id --unit-rows 3 --no-ask
     """
-    from voile.cli.files import check_writable, print_json
-    from voile.cli.tables import is_csv, missing_column, propose_columns
+    from voile.cli.results import check_writable, print_json
     from voile.files import write_text
+    from voile.privacy.files.table_files import is_csv, missing_column, propose_columns
     from voile.schema.files import Format, format_of
 
     proposals = propose_columns(file)

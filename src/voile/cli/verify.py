@@ -25,7 +25,7 @@ def create_key(
 
     Example: voile key create hospital.key
     """
-    from voile.cli.files import print_json
+    from voile.cli.results import print_json
     from voile.privacy.signing import SigningKey
 
     key = SigningKey.create(path)
@@ -45,7 +45,7 @@ def sign(
 
     Example: voile sign income.voile --key hospital.key
     """
-    from voile.cli.files import print_json
+    from voile.cli.results import print_json
     from voile.errors import SettingError
     from voile.models.json_files import sign_file
     from voile.privacy.signing import find_key
