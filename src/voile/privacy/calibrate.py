@@ -231,5 +231,11 @@ def shrink_to(planned: Budget, left: Budget) -> Budget:
 
 
 def gaussian_of(budget: Budget) -> Gaussian:
-    """The one Gaussian look that costs a budget: what a job costs at most, before it has a plan."""
+    """The one Gaussian look that costs a budget: what a job costs, before it has a plan.
+
+    Parameters
+    ----------
+    budget : Budget
+        With a finite epsilon, and delta > 0.
+    """
     return Gaussian(noise_multiplier=1 / mu_of(budget.epsilon, budget.delta))
