@@ -112,13 +112,12 @@ def open_ledger(
     from voile.privacy.budget import Budget
     from voile.privacy.ledger import Ledger
 
-    name = dataset or name_of(data)
+    name = dataset or data.name.split(".")[0] or data.name
     if place is None:
         if whole is not None:
             raise LedgerMismatch("--budget is for a ledger that lasts: give --ledger FILE, too.")
         return Ledger(job, dataset=name)
-    new = "://" not in place and not Path(place).expanduser().exists()
-    if new and whole is None:
+    if _is_free(place) and whole is None:
         raise LedgerMismatch(
             f"There is no ledger {place!r} yet: give --budget EPSILON, what may be spent on this "
             "data set in all, to make one."
@@ -139,16 +138,16 @@ def open_existing(place: str, dataset: str | None) -> Ledger:
     """A ledger to look at, which must be there."""
     from voile.privacy.ledger import Ledger
 
-    if "://" not in place and not Path(place).expanduser().exists():
+    if _is_free(place):
         raise LedgerMismatch(
             f"There is no ledger {place!r}: check the path, or make one with voile ledger create."
         )
     return Ledger(place, dataset=dataset)
 
 
-def name_of(data: Path) -> str:
-    """What a data set is called if nobody says: the file without its endings."""
-    return data.name.split(".")[0] or data.name
+def _is_free(place: str) -> bool:
+    """Whether a place is a path without a file; of a url nobody knows."""
+    return "://" not in place and not Path(place).expanduser().exists()
 
 
 def tell_ledger(book: Ledger) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from voile.cli.options import (
     Epsilon,
     LedgerBudget,
     LedgerPlace,
+    PageFile,
     SchemaFile,
 )
 from voile.errors import ModelError, SettingError
@@ -50,9 +51,7 @@ def explain(
     name: Annotated[
         str, typer.Option(help="Of the explainer in the ledger; the same name pays once.")
     ] = "explainer",
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Write a page with pictures.")
-    ] = None,
+    output: PageFile = None,
     as_json: AsJson = False,
 ) -> None:
     """Explain a model as a whole, its answers for your rows, or a black box.

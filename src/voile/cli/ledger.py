@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from voile.cli.account import open_existing, part_of
-from voile.cli.options import AsJson, KeyFile
+from voile.cli.options import AmongSeveral, AsJson, KeyFile
 from voile.errors import LedgerMismatch
 
 app = typer.Typer(
@@ -19,9 +19,6 @@ app = typer.Typer(
 )
 
 Place = Annotated[str, typer.Argument(help="Ledger: a file or a PostgreSQL url.")]
-Name = Annotated[
-    str | None, typer.Option("--dataset", help="Name of the data set, if there are several.")
-]
 
 
 @app.command()
@@ -29,7 +26,7 @@ def create(
     place: Place,
     epsilon: Annotated[float, typer.Option(help="What may be spent in all, for ever.")],
     delta: Annotated[float, typer.Option(help="Chance that the promise fails.")] = 1e-6,
-    dataset: Name = None,
+    dataset: AmongSeveral = None,
     unit: Annotated[
         str | None,
         typer.Option(help="Whom every job must protect: the column of a unit, or row."),
@@ -58,7 +55,7 @@ def create(
 
 
 @app.command()
-def show(place: Place, dataset: Name = None, as_json: AsJson = False) -> None:
+def show(place: Place, dataset: AmongSeveral = None, as_json: AsJson = False) -> None:
     """How much is spent and how much is left.
 
     Example: voile ledger show hospital.db
@@ -82,7 +79,7 @@ def show(place: Place, dataset: Name = None, as_json: AsJson = False) -> None:
 
 
 @app.command()
-def history(place: Place, dataset: Name = None, as_json: AsJson = False) -> None:
+def history(place: Place, dataset: AmongSeveral = None, as_json: AsJson = False) -> None:
     """Every entry: when, who, what, and what it cost.
 
     Example: voile ledger history hospital.db --json
@@ -118,7 +115,7 @@ def history(place: Place, dataset: Name = None, as_json: AsJson = False) -> None
 
 
 @app.command()
-def refusals(place: Place, dataset: Name = None, as_json: AsJson = False) -> None:
+def refusals(place: Place, dataset: AmongSeveral = None, as_json: AsJson = False) -> None:
     """Every attempt that was refused: when, who, what, and why.
 
     Example: voile ledger refusals hospital.db
@@ -137,7 +134,7 @@ def refusals(place: Place, dataset: Name = None, as_json: AsJson = False) -> Non
 
 
 @app.command()
-def head(place: Place, dataset: Name = None, as_json: AsJson = False) -> None:
+def head(place: Place, dataset: AmongSeveral = None, as_json: AsJson = False) -> None:
     """A short text to keep elsewhere: it exposes an older or changed copy of the ledger.
 
     Example: voile ledger head hospital.db
@@ -157,7 +154,7 @@ def verify_ledger(
     since: Annotated[
         str | None, typer.Option("--head", help="Earlier head, kept elsewhere.")
     ] = None,
-    dataset: Name = None,
+    dataset: AmongSeveral = None,
     as_json: AsJson = False,
 ) -> None:
     """Check every line, total, price and signature of a ledger, and compare an earlier head.
@@ -179,7 +176,7 @@ def export(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write here instead of printing.")
     ] = None,
-    dataset: Name = None,
+    dataset: AmongSeveral = None,
 ) -> None:
     """The whole ledger as JSON: every event with its noise, for an auditor.
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from voile.cli.options import AsJson, Delta, ModelKind, SchemaFile
+from voile.cli.options import AsJson, Delta, Model, ModelKind, PageFile, SchemaFile, Target
 from voile.errors import SettingError
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def plan(
         typer.Argument(help="Table of which names and kinds alone are read, without --schema."),
     ] = None,
     schema: SchemaFile = None,
-    target: Annotated[str | None, typer.Option(help="Name of the column to predict.")] = None,
+    target: Target = None,
     rows: Annotated[
         int | None, typer.Option(help="Public number of rows; its order of magnitude is enough.")
     ] = None,
@@ -29,16 +29,14 @@ def plan(
         str, typer.Option(help="Budgets to compare, with commas.")
     ] = "0.1,0.5,1,2,4,8",
     delta: Delta = 1e-6,
-    model: Annotated[ModelKind, typer.Option(help="Kind of model.")] = ModelKind.EBM,
+    model: Model = ModelKind.EBM,
     target_rate: Annotated[
         float | None, typer.Option(help="Public share of the scarcest class, if it is rare.")
     ] = None,
     target_spread: Annotated[
         float | None, typer.Option(help="Public standard deviation of a target that is a number.")
     ] = None,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Write a page with pictures.")
-    ] = None,
+    output: PageFile = None,
     as_json: AsJson = False,
 ) -> None:
     """Show what each epsilon would give and mean, before anything is spent.

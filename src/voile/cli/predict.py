@@ -8,12 +8,12 @@ from typing import Annotated, Any
 
 import typer
 
-from voile.cli.options import AsJson
+from voile.cli.options import AsJson, ModelFile
 from voile.errors import SettingError
 
 
 def predict(
-    model: Annotated[Path, typer.Argument(help="File of a model, as voile train writes it.")],
+    model: ModelFile,
     rows: Annotated[Path, typer.Argument(help="Your own rows: CSV, Parquet or Arrow.")],
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write a CSV file instead of printing.")

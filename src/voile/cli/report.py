@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from voile.cli.account import open_existing
-from voile.cli.options import AsJson
+from voile.cli.options import AsJson, ModelFile
 from voile.errors import ModelError
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def report(
-    model: Annotated[Path, typer.Argument(help="File of a model, as voile train writes it.")],
+    model: ModelFile,
     output: Annotated[Path, typer.Option("--output", "-o", help="The page.")] = Path("report.html"),
     quality: Annotated[
         Path | None,

@@ -16,9 +16,12 @@ from voile.cli.options import (
     KeyFile,
     LedgerBudget,
     LedgerPlace,
+    Model,
     ModelKind,
     SchemaFile,
     Task,
+    UnitColumn,
+    UnitRows,
 )
 from voile.cli.public_facts import check_groups, read_public_facts, tell_guesses
 from voile.cli.results import Results, check_writable, print_json, quality_file
@@ -37,7 +40,7 @@ QUALITY_SHARE = 0.1
 def train(
     file: Annotated[Path, typer.Argument(help="Private table: CSV, Parquet or Arrow.")],
     target: Annotated[str, typer.Option(help="Name of the column to predict.")],
-    model: Annotated[ModelKind, typer.Option(help="Kind of model.")] = ModelKind.EBM,
+    model: Model = ModelKind.EBM,
     epsilon: Epsilon = 1.0,
     delta: Delta = 1e-6,
     schema: SchemaFile = None,
@@ -62,10 +65,8 @@ def train(
         list[str] | None,
         typer.Option("--group", help="Tell the quality by the levels of this category, too."),
     ] = None,
-    unit: Annotated[
-        str | None, typer.Option(help="Column that tells whose row it is: people are protected.")
-    ] = None,
-    unit_rows: Annotated[int, typer.Option(help="Most rows of one person that are used.")] = 1,
+    unit: UnitColumn = None,
+    unit_rows: UnitRows = 1,
     key: KeyFile = None,
     as_json: AsJson = False,
 ) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from voile.cli.options import AsJson, KeyFile
+from voile.cli.options import AmongSeveral, AsJson, KeyFile
 
 keys = typer.Typer(
     name="key",
@@ -71,9 +71,7 @@ def verify(
     head: Annotated[
         str | None, typer.Option("--head", help="Earlier head of the ledger, kept elsewhere.")
     ] = None,
-    dataset: Annotated[
-        str | None, typer.Option("--dataset", help="Name of the data set, if there are several.")
-    ] = None,
+    dataset: AmongSeveral = None,
     as_json: AsJson = False,
 ) -> None:
     """Check a receipt, a model or a ledger, without the rows.
