@@ -588,11 +588,9 @@ READERS["table, CSV"] = Reader(
     lambda folder: _CSV.encode(),
     _run_table,
     (
-        *(
-            *_TABLES,
-            "voile.privacy.files.csv_files.read_heading",
-            "voile.privacy.files.csv_files.read_columns",
-        ),
+        *_TABLES,
+        "voile.privacy.files.csv_files.read_heading",
+        "voile.privacy.files.csv_files.read_columns",
         "voile.privacy.files.csv_texts.read_texts",
     ),
     "file.csv",

@@ -40,7 +40,6 @@ from voile.planning.verdict import Rule
 from voile.privacy import noise, vault
 from voile.privacy.accounting import compose
 from voile.privacy.calibrate import calibrate
-from voile.privacy.discovery import tree
 from voile.privacy.events import Plan
 from voile.privacy.noise import fixed_noise
 from voile.report.forecast_page import draw_page
@@ -101,11 +100,6 @@ def test_the_rules_of_the_fit_are_those_of_the_forecast():
     assert ebm_fit._ROWS_PER_BIN == additive.ROWS_PER_BIN
     assert train._DISCOUNT == additive._DISCOUNT
     assert losses._INSIDE == additive._INSIDE
-    assert (tree.FANOUT, tree.DEPTH, tree._CLEAR) == (
-        additive._FANOUT,
-        additive._DEPTH,
-        additive._CLEAR,
-    )
     assert (gaussian._TRAVEL, gaussian._MOST_STEPS) == (prototypes.TRAVEL, prototypes.MOST_STEPS)
     assert ebm_fit._DISCOVERY == lvq_fit._DISCOVERY == maps_fit._DISCOVERY == DISCOVERY
     assert maps_fit._CLASSES == CLASSES

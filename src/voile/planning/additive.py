@@ -32,6 +32,7 @@ from voile.planning.facts import Facts
 from voile.planning.noise import ColumnNoise, multiplier_of
 from voile.privacy.budget import Budget
 from voile.privacy.calibrate import calibrate
+from voile.privacy.discovery.tree import CLEAR, DEPTH, FANOUT
 from voile.privacy.events import Plan
 from voile.schema import Category, Schema
 from voile.schema.columns import Column
@@ -52,9 +53,6 @@ _OTHERS = 1.5
 _INSIDE, _LEFT = 0.87, 0.6
 """Share of residuals that the clip leaves as they are, and what they are relative to the target's
 own spread when training ends: two thirds of its variance are taken to be explained."""
-
-_FANOUT, _DEPTH, _CLEAR = 16, 3, 4.0
-"""Of the tree from which bins are read, and when a node stands clear of its noise."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,7 +150,7 @@ def _kind(column: Column) -> int | None:
 def _start(setting: _Setting, most: int, kind: int | None) -> TermState:
     """A column before the first round, if its rows are spread evenly."""
     if kind is None:
-        error = multiplier_of(setting.plan, NUMBERS_LOOK) * math.sqrt(_DEPTH) * setting.per_unit
+        error = multiplier_of(setting.plan, NUMBERS_LOOK) * math.sqrt(DEPTH) * setting.per_unit
         regular = _intervals(setting.rows, most, error)
         cuts, empty = np.arange(1.0, regular), _EMPTY_OF_NUMBER
     else:
@@ -237,11 +235,11 @@ def _respond(
 
 def _intervals(rows: float, most: int, error: float) -> int:
     """Bins that a noised tree of counts yields for evenly spread rows."""
-    limit = max(rows / (2 * most), _CLEAR * error, 0.5)
-    nodes = _FANOUT
-    while nodes < _FANOUT**_DEPTH and rows / nodes > limit:
-        nodes *= _FANOUT
-    least = max(rows / most, _CLEAR * error, 0.5)
+    limit = max(rows / (2 * most), CLEAR * error, 0.5)
+    nodes = FANOUT
+    while nodes < FANOUT**DEPTH and rows / nodes > limit:
+        nodes *= FANOUT
+    least = max(rows / most, CLEAR * error, 0.5)
     # A bin is closed by the node that makes it full: half a node too many on average.
     each = max(least * nodes / rows + 0.5, 1.0)
     return max(round(nodes / each), 1)
