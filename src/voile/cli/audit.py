@@ -10,6 +10,7 @@ import typer
 
 from voile.cli.exit_codes import REFUTED, leave_output, tell_file_error
 from voile.cli.options import AsJson
+from voile.cli.results import check_writable
 from voile.errors import SettingError
 
 
@@ -45,8 +46,6 @@ def audit(
 
         voile audit core ebm -o audit.html
     """
-    from voile.cli.results import check_writable
-
     if output is not None:
         check_writable(output)
     asked = what or []

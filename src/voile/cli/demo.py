@@ -14,7 +14,9 @@ from typing import Annotated, Any
 
 import typer
 
+from voile.cli.account import current, part_of, tell_ledger
 from voile.cli.options import AsJson
+from voile.cli.results import print_json
 
 TARGET = "many visits"
 MEANING = {
@@ -58,7 +60,6 @@ def demo(
 
     Example: voile demo --epsilon 0.5 -o out
     """
-    from voile.cli.account import current
     from voile.privacy.budget import Budget
     from voile.privacy.ledger import Ledger
 
@@ -139,8 +140,6 @@ def _explain_black_box(rows: Any, answers: Any, schema: Any, ledger: Any) -> Any
 def _tell(model: Any, quality: Any, why: Any, ledger: Any, page: Path, output: Path) -> None:
     from rich.console import Console
 
-    from voile.cli.account import part_of
-
     console = Console(highlight=False)
 
     def heading(text: str) -> None:
@@ -174,8 +173,6 @@ def _tell(model: Any, quality: Any, why: Any, ledger: Any, page: Path, output: P
 
 
 def _print_json(model: Any, quality: Any, why: Any, ledger: Any, page: Path) -> None:
-    from voile.cli.account import tell_ledger
-    from voile.cli.results import print_json
 
     print_json(
         {

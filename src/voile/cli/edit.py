@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from voile.cli.options import AsJson
+from voile.cli.results import check_writable, print_json, quality_file, save_model
 from voile.errors import ModelError, SchemaError, SettingError
 
 if TYPE_CHECKING:
@@ -79,7 +80,6 @@ def edit(
 
         voile edit patients.voile --script edits.yaml --who "Dr. Weber"
     """
-    from voile.cli.results import check_writable, print_json
     from voile.models.ebm.history import tell_edits
     from voile.models.load import load
 
@@ -131,7 +131,6 @@ def _save(edited: Any, model: Path, place: Path) -> tuple[Path, ...]:
     What another model had in that place is kept, under the names that are returned: it may have
     cost a budget. The model itself is kept inside the file.
     """
-    from voile.cli.results import quality_file, save_model
     from voile.files import keeping_earlier, write_text
 
     known, beside = quality_file(model), quality_file(place)

@@ -7,6 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
+from voile.cli.account import current, open_ledger
+from voile.cli.exit_codes import saving_first
 from voile.cli.options import (
     AsJson,
     DataSetName,
@@ -17,6 +19,8 @@ from voile.cli.options import (
     PageFile,
     SchemaFile,
 )
+from voile.cli.predict import read_public
+from voile.cli.results import check_writable, print_json, save_paid
 from voile.errors import ModelError, SettingError
 
 
@@ -68,9 +72,6 @@ def explain(
         voile explain --blackbox forest.joblib --run-code-of-the-blackbox --data private.parquet
         new.csv --schema patients.yaml --ledger hospital.db
     """
-    from voile.cli.exit_codes import saving_first
-    from voile.cli.results import check_writable
-
     if output is not None:
         check_writable(output)
     if blackbox is None:
@@ -109,8 +110,6 @@ def explain(
 
 def _show(explanation: Any, output: Path | None, *, as_json: bool) -> None:
     """Write the page, if one is wanted, and print; a page that is paid for is saved somewhere."""
-    from voile.cli.results import print_json, save_paid
-
     failure = None
     if output is not None:
         output, failure = save_paid("The page", explanation.to_html, output)
@@ -125,7 +124,6 @@ def _show(explanation: Any, output: Path | None, *, as_json: bool) -> None:
 
 
 def _of_model(model: Path, rows: Path | None) -> Any:
-    from voile.cli.predict import read_public
     from voile.models.load import load
 
     estimator = load(model)
@@ -148,7 +146,6 @@ def _of_blackbox(
     dataset: str | None,
     name: str,
 ) -> Any:
-    from voile.cli.account import current, open_ledger
     from voile.privacy.budget import Budget
     from voile.privacy.files.table_files import note_guesses, propose_schema, read_table
     from voile.schema import Schema

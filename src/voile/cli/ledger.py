@@ -8,8 +8,9 @@ from typing import Annotated
 
 import typer
 
-from voile.cli.account import open_existing, part_of
+from voile.cli.account import open_existing, part_of, tell_ledger
 from voile.cli.options import AmongSeveral, AsJson, KeyFile
+from voile.cli.results import check_writable, print_json
 from voile.errors import LedgerMismatch
 
 app = typer.Typer(
@@ -38,8 +39,6 @@ def create(
 
     Example: voile ledger create hospital.db --epsilon 3 --dataset patients --unit patient
     """
-    from voile.cli.account import tell_ledger
-    from voile.cli.results import print_json
     from voile.privacy.budget import Budget
     from voile.privacy.ledger import Ledger
 
@@ -60,9 +59,6 @@ def show(place: Place, dataset: AmongSeveral = None, as_json: AsJson = False) ->
 
     Example: voile ledger show hospital.db
     """
-    from voile.cli.account import tell_ledger
-    from voile.cli.results import print_json
-
     book = open_existing(place, dataset)
     if as_json:
         print_json(tell_ledger(book))
@@ -84,8 +80,6 @@ def history(place: Place, dataset: AmongSeveral = None, as_json: AsJson = False)
 
     Example: voile ledger history hospital.db --json
     """
-    from voile.cli.results import print_json
-
     book = open_existing(place, dataset)
     entries = book.history()
     if as_json:
@@ -120,8 +114,6 @@ def refusals(place: Place, dataset: AmongSeveral = None, as_json: AsJson = False
 
     Example: voile ledger refusals hospital.db
     """
-    from voile.cli.results import print_json
-
     refused = open_existing(place, dataset).refusals()
     if as_json:
         print_json([one.to_dict() for one in refused])
@@ -139,8 +131,6 @@ def head(place: Place, dataset: AmongSeveral = None, as_json: AsJson = False) ->
 
     Example: voile ledger head hospital.db
     """
-    from voile.cli.results import print_json
-
     text = str(open_existing(place, dataset).head())
     if as_json:
         print_json({"head": text})
@@ -161,8 +151,6 @@ def verify_ledger(
 
     Example: voile ledger verify hospital.db --head 12:ab...
     """
-    from voile.cli.results import print_json
-
     verified = open_existing(place, dataset).verify(since)
     if as_json:
         print_json(verified.to_dict())
@@ -182,7 +170,6 @@ def export(
 
     Example: voile ledger export hospital.db -o hospital-ledger.json
     """
-    from voile.cli.results import check_writable
     from voile.files import write_text
 
     if output is not None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from voile.cli.options import AsJson, Delta, Model, ModelKind, PageFile, SchemaFile, Target
+from voile.cli.public_facts import load_schema
 from voile.errors import SettingError
 
 if TYPE_CHECKING:
@@ -100,7 +101,6 @@ def _read_schema(
     file: Path | None, schema: Path | None, target: str | None
 ) -> tuple[Schema, list[str]]:
     """What is public, and what a person should know of how it was found."""
-    from voile.cli.public_facts import load_schema
     from voile.privacy.files.table_files import is_csv, propose_schema
     from voile.schema import Number
 

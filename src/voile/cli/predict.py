@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from voile.cli.options import AsJson, ModelFile
+from voile.cli.results import check_writable, print_json
 from voile.errors import SettingError
 
 
@@ -30,7 +31,6 @@ def predict(
 
         voile predict patients.voile new.csv --probabilities -o answers.csv
     """
-    from voile.cli.results import check_writable, print_json
     from voile.files import write_text
     from voile.models.load import load
 

@@ -10,6 +10,8 @@ import typer
 
 from voile.cli.account import open_existing
 from voile.cli.options import AsJson, ModelFile
+from voile.cli.predict import read_public
+from voile.cli.results import check_writable, print_json, quality_file
 from voile.errors import ModelError
 
 if TYPE_CHECKING:
@@ -45,8 +47,6 @@ def report(
 
         voile report patients.voile --rows new.csv --open
     """
-    from voile.cli.predict import read_public
-    from voile.cli.results import check_writable, print_json
     from voile.models.load import load
 
     check_writable(output)
@@ -72,7 +72,6 @@ def read_quality(model: Path, given: Path | None, loaded: Any) -> Evaluation | N
 
     A file beside it that tells of another training is passed over; a given one is refused.
     """
-    from voile.cli.results import quality_file
     from voile.models.evaluation import Evaluation
 
     place = quality_file(model) if given is None else given

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from voile.cli.options import AsJson, Target, UnitColumn, UnitRows
+from voile.cli.results import check_writable, print_json
 from voile.errors import SettingError
 
 if TYPE_CHECKING:
@@ -49,7 +50,6 @@ def schema(
 
         voile schema patients.parquet --unit patient_id --unit-rows 3 --no-ask
     """
-    from voile.cli.results import check_writable, print_json
     from voile.files import write_text
     from voile.privacy.files.table_files import is_csv, missing_column, propose_columns
     from voile.schema.files import Format, format_of
