@@ -25,7 +25,6 @@ import prototype_models
 
 from voile import Budget, Category, Ledger, Number, Receipt, Schema, Unit, load
 from voile.cli.edit import apply_script
-from voile.cli.tables import describe_file, propose_schema, read_table
 from voile.errors import VoileError
 from voile.explain import Explanation
 from voile.explaining import explain_global, explain_local
@@ -41,6 +40,7 @@ from voile.privacy.clients.memory import AnswerMemory, KeptAnswer
 from voile.privacy.clients.questions import LookAt, Opening, Payment
 from voile.privacy.clients.terms import Terms
 from voile.privacy.events import Gaussian, Plan, Threshold
+from voile.privacy.files.table_files import describe_file, propose_schema, read_table
 from voile.privacy.noise import NoiseSource
 from voile.privacy.wire import Packer, Unpacker
 
@@ -580,13 +580,18 @@ def _arrow_seed(folder: Path, ending: str) -> bytes:
     return place.read_bytes()
 
 
-_TABLES = ("voile.cli.tables.read_table", "voile.cli.tables.describe_file")
+_TABLES = (
+    "voile.privacy.files.table_files.read_table",
+    "voile.privacy.files.table_files.describe_file",
+)
 READERS["table, CSV"] = Reader(
     lambda folder: _CSV.encode(),
     _run_table,
     (
-        *(*_TABLES, "voile.cli.csv_files.read_heading", "voile.cli.csv_files.read_columns"),
-        "voile.cli.csv_texts.read_texts",
+        *_TABLES,
+        "voile.privacy.files.csv_files.read_heading",
+        "voile.privacy.files.csv_files.read_columns",
+        "voile.privacy.files.csv_texts.read_texts",
     ),
     "file.csv",
 )

@@ -10,7 +10,7 @@ import pytest
 from command_line import run_voile, write_patients
 
 from voile import Ledger, Schema, load
-from voile.cli.public_facts import KINDS_GUESSED
+from voile.privacy.files.table_files import KINDS_GUESSED
 from voile.privacy.vault import KINDS_FROM_TYPES
 
 

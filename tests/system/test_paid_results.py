@@ -13,7 +13,7 @@ import pytest
 from command_line import run_voile, write_patients
 
 from voile import Ledger, load
-from voile.cli import exit_codes, interrupts
+from voile.cli import exit_codes
 from voile.cli.account import current
 
 TRAIN = ["train", "patients.csv", "--target", "ill", "--schema", "patients.yaml", "-o", "m.voile"]
@@ -290,7 +290,7 @@ def test_interrupts_wait_only_while_something_must_be_saved(heard):
     done = []
 
     def command():
-        with interrupts.saving_first(lambda: bool(done)):
+        with exit_codes.saving_first(lambda: bool(done)):
             done.append(1)
             signal.raise_signal(signal.SIGINT)
             done.append(2)  # it waits until here

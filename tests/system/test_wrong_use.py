@@ -277,10 +277,10 @@ def test_a_full_disk_is_told(capsys):
 
 def test_a_training_whose_quality_could_not_be_paid_is_refused_at_once(place, monkeypatch, capsys):
     """The ledger has room for the training but not for the estimate of quality after it."""
-    from voile.cli.train import divide
+    from voile.privacy.calibrate import divide
 
     (place / "hospital.db").unlink()
-    training = divide(Budget(1.0, 1e-6), evaluate=True).training
+    training, _ = divide(Budget(1.0, 1e-6), 9, 1)
     Ledger(place / "hospital.db", Budget(training.epsilon * 1.0005, 1e-6), dataset="patients")
     done = run_voile([*KEPT, "--epsilon", "1"], monkeypatch, capsys)
     assert done.code == BUDGET, done.err

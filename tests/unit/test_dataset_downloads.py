@@ -14,7 +14,7 @@ import pytest
 import sklearn.datasets
 
 from voile import Category, Number, datasets
-from voile.cli.datasets import run_fetch
+from voile.cli.datasets import fetch_dataset
 from voile.datasets.catalogue import find
 from voile.datasets.downloads import ADULT_SPLITS, DOWNLOADS
 from voile.datasets.entry import Packaged
@@ -287,8 +287,8 @@ def test_what_cannot_be_fetched_says_why():
 
 def test_the_fetch_command_names_the_file(capsys, monkeypatch, tmp_path):
     give(monkeypatch, made("segment"))
-    run_fetch("segment", folder=tmp_path, as_json=True)
+    fetch_dataset("segment", folder=tmp_path, as_json=True)
     said = json.loads(capsys.readouterr().out)
     assert said["file"] == str((tmp_path / "segment.parquet").resolve())
-    run_fetch("segment", folder=tmp_path, as_json=False)
+    fetch_dataset("segment", folder=tmp_path, as_json=False)
     assert "segment.parquet" in capsys.readouterr().out

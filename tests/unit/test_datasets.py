@@ -20,7 +20,7 @@ from voile import (
     Unit,
     datasets,
 )
-from voile.cli.datasets import run_list
+from voile.cli.datasets import list_datasets
 from voile.datasets.catalogue import find
 from voile.datasets.downloads import DOWNLOADS
 from voile.datasets.motion import feature_names
@@ -251,7 +251,7 @@ def test_the_list_says_where_each_set_is(capsys, monkeypatch, tmp_path):
     small_segment(tmp_path)
     monkeypatch.setenv("VOILE_DATA", str(tmp_path))
     monkeypatch.setenv("COLUMNS", "120")
-    run_list(as_json=False)
+    list_datasets(as_json=False)
     lines = {line.split()[1]: line for line in capsys.readouterr().out.splitlines() if "│" in line}
     assert set(datasets.names()) <= set(lines)
     for name, word in {
@@ -264,7 +264,7 @@ def test_the_list_says_where_each_set_is(capsys, monkeypatch, tmp_path):
 
 
 def test_the_list_as_json(capsys):
-    run_list(as_json=True)
+    list_datasets(as_json=True)
     listed = json.loads(capsys.readouterr().out)
     assert [one["name"] for one in listed] == list(datasets.names())
     assert {one["name"] for one in listed if one["place"]} == set(BUNDLED)

@@ -40,7 +40,6 @@ from voile.planning.verdict import Rule
 from voile.privacy import noise, vault
 from voile.privacy.accounting import compose
 from voile.privacy.calibrate import calibrate
-from voile.privacy.discovery import tree
 from voile.privacy.events import Plan
 from voile.privacy.noise import fixed_noise
 from voile.report.forecast_page import draw_page
@@ -101,11 +100,6 @@ def test_the_rules_of_the_fit_are_those_of_the_forecast():
     assert ebm_fit._ROWS_PER_BIN == additive.ROWS_PER_BIN
     assert train._DISCOUNT == additive._DISCOUNT
     assert losses._INSIDE == additive._INSIDE
-    assert (tree.FANOUT, tree.DEPTH, tree._CLEAR) == (
-        additive._FANOUT,
-        additive._DEPTH,
-        additive._CLEAR,
-    )
     assert (gaussian._TRAVEL, gaussian._MOST_STEPS) == (prototypes.TRAVEL, prototypes.MOST_STEPS)
     assert ebm_fit._DISCOVERY == lvq_fit._DISCOVERY == maps_fit._DISCOVERY == DISCOVERY
     assert maps_fit._CLASSES == CLASSES
@@ -495,7 +489,7 @@ def test_the_package_names_its_record():
 
 
 def run(**change):
-    from voile.cli.plan import run_plan
+    from voile.cli.plan import plan
 
     options = {
         "file": None,
@@ -505,21 +499,21 @@ def run(**change):
         "epsilons": "0.5,1",
         "delta": 1e-6,
         "model": "ebm",
-        "page": None,
+        "output": None,
         "as_json": True,
     } | change
-    run_plan(options.pop("file"), **options)
+    plan(options.pop("file"), **options)
 
 
 def test_the_command_plans_from_a_schema(tmp_path, capsys):
     place, page = tmp_path / "s.yaml", tmp_path / "plan.html"
     census().save(place)
-    run(schema=place, rows=5_000, page=page, model="locally-linear")
+    run(schema=place, rows=5_000, output=page, model="locally-linear")
     data = json.loads(capsys.readouterr().out)
     assert [one["epsilon"] for one in data["outlooks"]] == [0.5, 1.0]
     assert data["model"] == "locally_linear"
     assert page.exists()
-    run(schema=place, rows=5_000, as_json=False, page=page)
+    run(schema=place, rows=5_000, as_json=False, output=page)
     assert "Page with pictures" in capsys.readouterr().out
 
 
@@ -554,7 +548,7 @@ def test_the_command_refuses_in_words(tmp_path):
     with pytest.raises(SettingError, match="'model'"):
         run(schema=place, target="b", rows=10, model="forest")
     with pytest.raises(FileNotFoundError, match=r"folder\.html"):  # the command: code 7
-        run(schema=place, target="b", rows=10, page=tmp_path / "no" / "folder.html")
+        run(schema=place, target="b", rows=10, output=tmp_path / "no" / "folder.html")
 
 
 def test_the_command_takes_the_target_from_the_columns(tmp_path, capsys):

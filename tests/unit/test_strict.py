@@ -12,7 +12,6 @@ import pytest
 from prototype_models import tumour_model
 
 from voile import Category, EBMClassifier, Number, Receipt, Schema, Unit, load
-from voile.cli.tables import read_table as read_file
 from voile.errors import (
     DataError,
     LedgerError,
@@ -32,6 +31,7 @@ from voile.models.locally_linear.pictures import SmoothBasis
 from voile.models.lvq.files import to_dict as lvq_to_dict
 from voile.privacy.clients.memory import AnswerMemory
 from voile.privacy.events import Gaussian, Plan, event_from_dict
+from voile.privacy.files.table_files import read_table as read_file
 from voile.strict import MOST_DEEP, Strict, is_text
 
 READ = Strict(ModelError, "a model")

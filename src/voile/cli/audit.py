@@ -10,6 +10,7 @@ import typer
 
 from voile.cli.exit_codes import REFUTED, leave_output, tell_file_error
 from voile.cli.options import AsJson
+from voile.cli.results import check_writable
 from voile.errors import SettingError
 
 
@@ -45,8 +46,6 @@ def audit(
 
         voile audit core ebm -o audit.html
     """
-    from voile.cli.files import check_writable
-
     if output is not None:
         check_writable(output)
     asked = what or []
@@ -83,6 +82,6 @@ def audit(
 
 def _of_model(path: Path, epsilon: float | None, runs: int | None) -> Any:
     from voile.audit.saved_models import audit_model
-    from voile.cli.predict import load_model
+    from voile.models.load import load
 
-    return audit_model(load_model(path), epsilon=epsilon, runs=runs)
+    return audit_model(load(path), epsilon=epsilon, runs=runs)

@@ -10,15 +10,32 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated
 
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
+import typer
 
+from voile.cli.options import AsJson
 from voile.errors import SettingError
 
 VARIABLE = "VOILE_BENCHMARKS"
 """Environment variable that names the folder of benchmarks."""
+
+
+def bench(
+    context: typer.Context,
+    name: Annotated[
+        str | None, typer.Argument(help="Name of a benchmark; without one, all are listed.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Run a benchmark of the source checkout; further options go to it.
+
+    Examples:
+        voile bench
+
+        voile bench noise
+    """
+    raise typer.Exit(run_bench(name, context.args, as_json=as_json))
 
 
 def run_bench(name: str | None, arguments: Sequence[str], *, as_json: bool) -> int:
@@ -104,6 +121,10 @@ def _first_line(path: Path) -> str:
 
 
 def _print_list(folder: Path, *, as_json: bool) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
     found = benchmarks(folder)
     if as_json:
         print(json.dumps([{"name": name, "about": about} for name, about in found.items()]))

@@ -4,19 +4,33 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
+import typer
 
-from voile.datasets.catalogue import can_fetch, describe, fetch, names, where
-from voile.datasets.places import VARIABLE
-from voile.datasets.places import folder as cache_folder
+from voile.cli.options import AsJson
 from voile.errors import DataError
 
+if TYPE_CHECKING:
+    from rich.text import Text
 
-def run_list(*, as_json: bool) -> None:
-    """Print every data set, and where it can be had now."""
+app = typer.Typer(
+    name="datasets", help="Public data sets with ready schemas.", no_args_is_help=True
+)
+
+
+@app.command("list")
+def list_datasets(as_json: AsJson = False) -> None:
+    """List the public data sets, and where each can be had now.
+
+    Example: voile datasets list
+    """
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from voile.datasets.catalogue import can_fetch, describe, names, where
+
     if as_json:
         listed = [
             {**describe(name).to_dict(), "place": where(name), "can_fetch": can_fetch(name)}
@@ -47,8 +61,20 @@ def run_list(*, as_json: bool) -> None:
     )
 
 
-def run_fetch(name: str, *, folder: Path | None, as_json: bool) -> None:
-    """Download a data set, and print the file it was stored in."""
+@app.command("fetch")
+def fetch_dataset(
+    name: Annotated[str, typer.Argument(help="Name of a data set, as listed.")],
+    folder: Annotated[
+        Path | None, typer.Option(help="Where to keep it; a cache folder by default.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Fetch a public data set from OpenML and keep it.
+
+    Example: voile datasets fetch adult --folder data
+    """
+    from voile.datasets.catalogue import describe, fetch
+
     path = fetch(name, folder)
     try:
         size = path.stat().st_size
@@ -62,6 +88,12 @@ def run_fetch(name: str, *, folder: Path | None, as_json: bool) -> None:
 
 def _place(name: str) -> Text:
     """Say in a word where a set is, or how to get it; JSON has the whole path."""
+    from rich.text import Text
+
+    from voile.datasets.catalogue import can_fetch, where
+    from voile.datasets.places import VARIABLE
+    from voile.datasets.places import folder as cache_folder
+
     place = where(name)
     if place is None:
         return Text("to fetch" if can_fetch(name) else "not here", style="dim")

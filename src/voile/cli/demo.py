@@ -14,7 +14,9 @@ from typing import Annotated, Any
 
 import typer
 
+from voile.cli.account import current, part_of, tell_ledger
 from voile.cli.options import AsJson
+from voile.cli.results import print_json
 
 TARGET = "many visits"
 MEANING = {
@@ -58,7 +60,6 @@ def demo(
 
     Example: voile demo --epsilon 0.5 -o out
     """
-    from voile.cli.account import current
     from voile.privacy.budget import Budget
     from voile.privacy.ledger import Ledger
 
@@ -156,7 +157,7 @@ def _tell(model: Any, quality: Any, why: Any, ledger: Any, page: Path, output: P
     heading("5. What it cost")
     for entry in ledger.history():
         if entry.kind in ("spend", "charge"):
-            part = entry.price.loss / ledger.filter.limit.loss
+            part = part_of(ledger, entry.price.loss)
             console.print(f"  {part:>6.1%}  {entry.what}", markup=False)
     console.print(
         f"  {ledger.fraction_spent():.0%} of {ledger.budget} is spent on '{ledger.dataset}'.",
@@ -172,8 +173,6 @@ def _tell(model: Any, quality: Any, why: Any, ledger: Any, page: Path, output: P
 
 
 def _print_json(model: Any, quality: Any, why: Any, ledger: Any, page: Path) -> None:
-    from voile.cli.files import print_json
-    from voile.cli.ledgers import tell_ledger
 
     print_json(
         {

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from voile.cli.options import AsJson
+from voile.cli.results import check_writable, print_json, quality_file, save_model
 from voile.errors import ModelError, SchemaError, SettingError
 
 if TYPE_CHECKING:
@@ -79,12 +80,11 @@ def edit(
 
         voile edit patients.voile --script edits.yaml --who "Dr. Weber"
     """
-    from voile.cli.files import check_writable, print_json
-    from voile.cli.predict import load_model
     from voile.models.ebm.history import tell_edits
+    from voile.models.load import load
 
     place = check_writable(model if output is None else output)
-    estimator = load_model(model)
+    estimator = load(model)
     if not hasattr(estimator, "edit"):
         raise ModelError(
             f"A {type(estimator).__name__} has no curves to edit: additive models (ebm) have."
@@ -131,8 +131,6 @@ def _save(edited: Any, model: Path, place: Path) -> tuple[Path, ...]:
     What another model had in that place is kept, under the names that are returned: it may have
     cost a budget. The model itself is kept inside the file.
     """
-    from voile.cli.rescue import save_model
-    from voile.cli.results import quality_file
     from voile.files import keeping_earlier, write_text
 
     known, beside = quality_file(model), quality_file(place)

@@ -21,13 +21,15 @@ a machine that may see them.
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import threading
 import traceback
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from types import FrameType
 
 from voile.cli.account import Account, open_account
-from voile.cli.interrupts import listening
 
 REFUTED, USAGE, BUDGET, LEDGER, MODEL, EXTRA, FILES, NOTHING, PAID = range(1, 10)
 FAULT, INTERRUPTED = 70, 130
@@ -54,7 +56,7 @@ def run(command: Callable[[], int | None]) -> int:
     """Run a command; every failure is one line on the error stream, and a documented code."""
     _open_streams()
     account = open_account()
-    with listening():
+    with _listening():
         code = _run(command, account)
     return code or _run(_flush, account)
 
@@ -159,3 +161,62 @@ def _tell(message: str, code: int, account: Account) -> int:
     with suppress(OSError, ValueError):
         print(line, file=sys.stderr, flush=True)
     return code
+
+
+# -- Ctrl-C and polite requests to end: obeyed at once, unless a paid result is not saved yet -----
+
+_SIGNALS = tuple(
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
+)
+
+
+class _Interrupts:
+    """Whether an interrupt must wait, and whether one does."""
+
+    must_wait: Callable[[], bool] | None = None
+    waits = False
+
+    def handle(self, _number: int, _frame: FrameType | None) -> None:
+        if self.must_wait is not None and self.must_wait():
+            self.waits = True
+        else:
+            raise KeyboardInterrupt
+
+
+_interrupts = _Interrupts()
+
+
+@contextmanager
+def _listening() -> Iterator[None]:
+    """Take every signal that asks to end as Ctrl-C; one that is ignored (nohup) stays so."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.getsignal(number) for number in _SIGNALS}
+    for number, handler in before.items():
+        if handler is not signal.SIG_IGN:
+            signal.signal(number, _interrupts.handle)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)
+
+
+@contextmanager
+def saving_first(done: Callable[[], bool]) -> Iterator[None]:
+    """From the moment that ``done()`` an interrupt waits until the block has ended.
+
+    Parameters
+    ----------
+    done : callable
+        Whether the result, which is paid, is there and only has to be saved. Asked at the moment of
+        the interrupt: no instant is left between the end of the work and the saving.
+    """
+    _interrupts.must_wait, _interrupts.waits = done, False
+    try:
+        yield
+    finally:
+        _interrupts.must_wait = None
+    if _interrupts.waits:
+        raise KeyboardInterrupt

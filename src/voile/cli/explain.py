@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from voile.cli.account import current, open_ledger
+from voile.cli.exit_codes import saving_first
 from voile.cli.options import (
     AsJson,
     DataSetName,
@@ -16,8 +16,11 @@ from voile.cli.options import (
     Epsilon,
     LedgerBudget,
     LedgerPlace,
+    PageFile,
     SchemaFile,
 )
+from voile.cli.predict import read_public
+from voile.cli.results import check_writable, print_json, save_paid
 from voile.errors import ModelError, SettingError
 
 
@@ -52,9 +55,7 @@ def explain(
     name: Annotated[
         str, typer.Option(help="Of the explainer in the ledger; the same name pays once.")
     ] = "explainer",
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Write a page with pictures.")
-    ] = None,
+    output: PageFile = None,
     as_json: AsJson = False,
 ) -> None:
     """Explain a model as a whole, its answers for your rows, or a black box.
@@ -71,9 +72,6 @@ def explain(
         voile explain --blackbox forest.joblib --run-code-of-the-blackbox --data private.parquet
         new.csv --schema patients.yaml --ledger hospital.db
     """
-    from voile.cli.files import check_writable
-    from voile.cli.interrupts import saving_first
-
     if output is not None:
         check_writable(output)
     if blackbox is None:
@@ -112,13 +110,11 @@ def explain(
 
 def _show(explanation: Any, output: Path | None, *, as_json: bool) -> None:
     """Write the page, if one is wanted, and print; a page that is paid for is saved somewhere."""
-    from voile.cli.rescue import save_paid
-
     failure = None
     if output is not None:
         output, failure = save_paid("The page", explanation.to_html, output)
     if as_json:
-        sys.stdout.write(json.dumps(explanation.to_dict(), indent=2, ensure_ascii=False) + "\n")
+        print_json(explanation.to_dict())
     else:
         explanation.show()
         if output is not None:
@@ -128,9 +124,9 @@ def _show(explanation: Any, output: Path | None, *, as_json: bool) -> None:
 
 
 def _of_model(model: Path, rows: Path | None) -> Any:
-    from voile.cli.predict import load_model, read_public
+    from voile.models.load import load
 
-    estimator = load_model(model)
+    estimator = load(model)
     if rows is None:
         return estimator.explain_global()
     return estimator.explain_local(read_public(estimator, rows))
@@ -150,11 +146,8 @@ def _of_blackbox(
     dataset: str | None,
     name: str,
 ) -> Any:
-    from voile.cli.account import current
-    from voile.cli.ledgers import open_ledger
-    from voile.cli.public_facts import note_guesses
-    from voile.cli.tables import propose_schema, read_table
     from voile.privacy.budget import Budget
+    from voile.privacy.files.table_files import note_guesses, propose_schema, read_table
     from voile.schema import Schema
 
     if not run_code:
@@ -181,9 +174,10 @@ def _of_blackbox(
     current().pay_from(book, ledger)
     from voile.explain.of_blackbox.explainer import PrivateExplainer
 
+    behind = _as_pandas(private)
     explainer = PrivateExplainer(
         box,
-        note_guesses(_as_pandas(private), data, schema),
+        behind if schema is not None else note_guesses(behind, data),
         schema=public.with_target(None),
         epsilon=epsilon,
         delta=delta,

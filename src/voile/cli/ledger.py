@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from voile.cli.ledgers import open_existing
-from voile.cli.options import AsJson, KeyFile
+from voile.cli.account import open_existing, part_of, tell_ledger
+from voile.cli.options import AmongSeveral, AsJson, KeyFile
+from voile.cli.results import check_writable, print_json
 from voile.errors import LedgerMismatch
-
-if TYPE_CHECKING:
-    from voile.privacy.ledger import Ledger
 
 app = typer.Typer(
     name="ledger",
@@ -22,9 +20,6 @@ app = typer.Typer(
 )
 
 Place = Annotated[str, typer.Argument(help="Ledger: a file or a PostgreSQL url.")]
-Name = Annotated[
-    str | None, typer.Option("--dataset", help="Name of the data set, if there are several.")
-]
 
 
 @app.command()
@@ -32,7 +27,7 @@ def create(
     place: Place,
     epsilon: Annotated[float, typer.Option(help="What may be spent in all, for ever.")],
     delta: Annotated[float, typer.Option(help="Chance that the promise fails.")] = 1e-6,
-    dataset: Name = None,
+    dataset: AmongSeveral = None,
     unit: Annotated[
         str | None,
         typer.Option(help="Whom every job must protect: the column of a unit, or row."),
@@ -44,8 +39,6 @@ def create(
 
     Example: voile ledger create hospital.db --epsilon 3 --dataset patients --unit patient
     """
-    from voile.cli.files import print_json
-    from voile.cli.ledgers import tell_ledger
     from voile.privacy.budget import Budget
     from voile.privacy.ledger import Ledger
 
@@ -61,14 +54,11 @@ def create(
 
 
 @app.command()
-def show(place: Place, dataset: Name = None, as_json: AsJson = False) -> None:
+def show(place: Place, dataset: AmongSeveral = None, as_json: AsJson = False) -> None:
     """How much is spent and how much is left.
 
     Example: voile ledger show hospital.db
     """
-    from voile.cli.files import print_json
-    from voile.cli.ledgers import tell_ledger
-
     book = open_existing(place, dataset)
     if as_json:
         print_json(tell_ledger(book))
@@ -85,13 +75,11 @@ def show(place: Place, dataset: Name = None, as_json: AsJson = False) -> None:
 
 
 @app.command()
-def history(place: Place, dataset: Name = None, as_json: AsJson = False) -> None:
+def history(place: Place, dataset: AmongSeveral = None, as_json: AsJson = False) -> None:
     """Every entry: when, who, what, and what it cost.
 
     Example: voile ledger history hospital.db --json
     """
-    from voile.cli.files import print_json
-
     book = open_existing(place, dataset)
     entries = book.history()
     if as_json:
@@ -104,14 +92,14 @@ def history(place: Place, dataset: Name = None, as_json: AsJson = False) -> None
     for name in ("no.", "when", "who", "what", "does", "cost", "total"):
         table.add_column(name, justify="right" if name in ("no.", "cost", "total") else "left")
     for entry in entries:
-        total = 1.0 if entry.alone else _part(book, entry.total.loss)
+        total = 1.0 if entry.alone else part_of(book, entry.total.loss)
         table.add_row(
             str(entry.seq),
             entry.at[:19].replace("T", " "),
             f"{entry.who} ({entry.known_by})",
             entry.what,
             str(entry.kind),
-            f"{_part(book, entry.price.loss):.1%}" if not entry.alone else "100.0%",
+            f"{part_of(book, entry.price.loss):.1%}" if not entry.alone else "100.0%",
             f"{total:.1%}",
         )
     console = Console()
@@ -121,13 +109,11 @@ def history(place: Place, dataset: Name = None, as_json: AsJson = False) -> None
 
 
 @app.command()
-def refusals(place: Place, dataset: Name = None, as_json: AsJson = False) -> None:
+def refusals(place: Place, dataset: AmongSeveral = None, as_json: AsJson = False) -> None:
     """Every attempt that was refused: when, who, what, and why.
 
     Example: voile ledger refusals hospital.db
     """
-    from voile.cli.files import print_json
-
     refused = open_existing(place, dataset).refusals()
     if as_json:
         print_json([one.to_dict() for one in refused])
@@ -140,13 +126,11 @@ def refusals(place: Place, dataset: Name = None, as_json: AsJson = False) -> Non
 
 
 @app.command()
-def head(place: Place, dataset: Name = None, as_json: AsJson = False) -> None:
+def head(place: Place, dataset: AmongSeveral = None, as_json: AsJson = False) -> None:
     """A short text to keep elsewhere: it exposes an older or changed copy of the ledger.
 
     Example: voile ledger head hospital.db
     """
-    from voile.cli.files import print_json
-
     text = str(open_existing(place, dataset).head())
     if as_json:
         print_json({"head": text})
@@ -160,15 +144,13 @@ def verify_ledger(
     since: Annotated[
         str | None, typer.Option("--head", help="Earlier head, kept elsewhere.")
     ] = None,
-    dataset: Name = None,
+    dataset: AmongSeveral = None,
     as_json: AsJson = False,
 ) -> None:
     """Check every line, total, price and signature of a ledger, and compare an earlier head.
 
     Example: voile ledger verify hospital.db --head 12:ab...
     """
-    from voile.cli.files import print_json
-
     verified = open_existing(place, dataset).verify(since)
     if as_json:
         print_json(verified.to_dict())
@@ -182,13 +164,12 @@ def export(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write here instead of printing.")
     ] = None,
-    dataset: Name = None,
+    dataset: AmongSeveral = None,
 ) -> None:
     """The whole ledger as JSON: every event with its noise, for an auditor.
 
     Example: voile ledger export hospital.db -o hospital-ledger.json
     """
-    from voile.cli.files import check_writable
     from voile.files import write_text
 
     if output is not None:
@@ -199,8 +180,3 @@ def export(
     else:
         write_text(output, text)
         print(f"Ledger: {output.resolve()}")
-
-
-def _part(book: Ledger, loss: float) -> float:
-    whole = book.filter.limit.loss
-    return loss / whole if whole and whole != float("inf") else 0.0

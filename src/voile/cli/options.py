@@ -2,10 +2,29 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+
+class ModelKind(StrEnum):
+    """Models that a table can train."""
+
+    EBM = "ebm"
+    LOCALLY_LINEAR = "locally-linear"
+    GLVQ = "glvq"
+    GMLVQ = "gmlvq"
+    LVQ1 = "lvq1"
+
+
+class Task(StrEnum):
+    """What is predicted."""
+
+    CLASSIFICATION = "classification"
+    REGRESSION = "regression"
+
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
 Epsilon = Annotated[float, typer.Option(help="Budget of this job; smaller is more private.")]
@@ -31,6 +50,19 @@ KeyFile = Annotated[
     Path | None,
     typer.Option("--key", help="Private key to sign with; by default the one VOILE_KEY names."),
 ]
+ModelFile = Annotated[Path, typer.Argument(help="File of a model, as voile train writes it.")]
+Target = Annotated[str | None, typer.Option(help="Name of the column to predict.")]
+PageFile = Annotated[
+    Path | None, typer.Option("--output", "-o", help="Write a page with pictures.")
+]
+AmongSeveral = Annotated[
+    str | None, typer.Option("--dataset", help="Name of the data set, if there are several.")
+]
+Model = Annotated[ModelKind, typer.Option(help="Kind of model.")]
+UnitColumn = Annotated[
+    str | None, typer.Option(help="Column that tells whose row it is: people are protected.")
+]
+UnitRows = Annotated[int, typer.Option(help="Most rows of one person that are used.")]
 DataSetName = Annotated[
     str | None,
     typer.Option(

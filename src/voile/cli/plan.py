@@ -4,51 +4,50 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from voile.errors import SchemaError, SettingError
+import typer
+
+from voile.cli.options import AsJson, Delta, Model, ModelKind, PageFile, SchemaFile, Target
+from voile.cli.public_facts import load_schema
+from voile.errors import SettingError
 
 if TYPE_CHECKING:
     from voile.schema import Schema
 
 
-def run_plan(
-    file: Path | None,
-    *,
-    schema: Path | None,
-    target: str | None,
-    rows: int | None,
-    epsilons: str,
-    delta: float,
-    model: str,
-    page: Path | None,
-    as_json: bool,
-    target_rate: float | None = None,
-    target_spread: float | None = None,
+def plan(
+    file: Annotated[
+        Path | None,
+        typer.Argument(help="Table of which names and kinds alone are read, without --schema."),
+    ] = None,
+    schema: SchemaFile = None,
+    target: Target = None,
+    rows: Annotated[
+        int | None, typer.Option(help="Public number of rows; its order of magnitude is enough.")
+    ] = None,
+    epsilons: Annotated[
+        str, typer.Option(help="Budgets to compare, with commas.")
+    ] = "0.1,0.5,1,2,4,8",
+    delta: Delta = 1e-6,
+    model: Model = ModelKind.EBM,
+    target_rate: Annotated[
+        float | None, typer.Option(help="Public share of the scarcest class, if it is rare.")
+    ] = None,
+    target_spread: Annotated[
+        float | None, typer.Option(help="Public standard deviation of a target that is a number.")
+    ] = None,
+    output: PageFile = None,
+    as_json: AsJson = False,
 ) -> None:
-    """Print the forecast, and write its page if asked.
+    """Show what each epsilon would give and mean, before anything is spent.
 
-    Parameters
-    ----------
-    file : Path, optional
-        A table, of which names and kinds of columns are read if there is no schema (of a CSV file,
-        the kinds are guessed from its first lines); its rows are not counted.
-    schema : Path, optional
-        What is public, with the target.
-    target : str, optional
-        Name of the column to predict, if the schema does not say it.
-    rows : int, optional
-        The public row count, if the schema does not say it.
-    epsilons : str
-        Numbers with commas between them.
-    delta : float
-    model : str
-        As for the train verb.
-    page : Path, optional
-        Where to write the page.
-    as_json : bool
-    target_rate, target_spread : float, optional
-        Public share of the scarcest class, or standard deviation of a target that is a number.
+    From public facts alone: the schema and the number of rows. Nothing is read, nothing is paid.
+
+    Examples:
+        voile plan --schema patients.yaml --rows 20000
+
+        voile plan patients.csv --target ill --rows 20000 -o plan.html
     """
     chosen = read_epsilons(epsilons)
     public, remarks = _read_schema(file, schema, target)
@@ -64,21 +63,21 @@ def run_plan(
         rows=rows,
         epsilons=chosen,
         delta=delta,
-        model=model.replace("-", "_"),  # type: ignore[arg-type]
+        model=str(model).replace("-", "_"),  # type: ignore[arg-type]
         target_rate=target_rate,
         target_spread=target_spread,
     )
     for remark in remarks:
         # Beside the answer: what is printed as JSON stays JSON.
         print(f"voile: {remark}", file=sys.stderr)
-    if page is not None:
-        found.to_html(page)
+    if output is not None:
+        found.to_html(output)
     if as_json:
         print(found.to_json())
         return
     found.show()
-    if page is not None:
-        print(f"Page with pictures: {page.resolve()}")
+    if output is not None:
+        print(f"Page with pictures: {output.resolve()}")
 
 
 def read_epsilons(text: str) -> tuple[float, ...]:
@@ -102,20 +101,11 @@ def _read_schema(
     file: Path | None, schema: Path | None, target: str | None
 ) -> tuple[Schema, list[str]]:
     """What is public, and what a person should know of how it was found."""
-    from voile.schema import Number, Schema
+    from voile.privacy.files.table_files import is_csv, propose_schema
+    from voile.schema import Number
 
     if schema is not None:
-        public = Schema.load(schema)
-        if target is not None:
-            if public.target is None and target in public:
-                public = public.with_target(public[target])
-            public = public.select([name for name in public if name != target])
-        if public.target is None:
-            raise SchemaError(
-                f"The schema {str(schema)!r} says nothing of the target: name the column with "
-                "--target, or add 'target: {kind: category, levels: [...]}'."
-            )
-        return public, []
+        return load_schema(schema, target, remedy="name the column with --target, or "), []
     if file is None:
         raise SettingError(
             "A plan needs to know the columns: give a table, or what is public with --schema."
@@ -125,8 +115,6 @@ def _read_schema(
             "A plan needs to know what is predicted: name the column with --target, or give a "
             "--schema that says it."
         )
-    from voile.cli.tables import is_csv, propose_schema
-
     public = propose_schema(file, target)
     remarks = []
     if is_csv(file):

@@ -8,12 +8,13 @@ from typing import Annotated, Any
 
 import typer
 
-from voile.cli.options import AsJson
+from voile.cli.options import AsJson, ModelFile
+from voile.cli.results import check_writable, print_json
 from voile.errors import SettingError
 
 
 def predict(
-    model: Annotated[Path, typer.Argument(help="File of a model, as voile train writes it.")],
+    model: ModelFile,
     rows: Annotated[Path, typer.Argument(help="Your own rows: CSV, Parquet or Arrow.")],
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write a CSV file instead of printing.")
@@ -30,12 +31,12 @@ def predict(
 
         voile predict patients.voile new.csv --probabilities -o answers.csv
     """
-    from voile.cli.files import check_writable, print_json
     from voile.files import write_text
+    from voile.models.load import load
 
     if output is not None:
         check_writable(output)
-    estimator = load_model(model)
+    estimator = load(model)
     given = read_public(estimator, rows)
     columns: dict[str, list[Any]] = {"prediction": estimator.predict(given).tolist()}
     if probabilities:
@@ -58,16 +59,9 @@ def predict(
         print(f"{len(columns['prediction'])} predictions: {output}")
 
 
-def load_model(path: Path) -> Any:
-    """A saved model; what is no file of one is an error of one line."""
-    from voile.models.load import load
-
-    return load(path)
-
-
 def read_public(estimator: Any, path: Path) -> Any:
     """Rows that the user holds, with the columns of a model."""
-    from voile.cli.tables import read_table
+    from voile.privacy.files.table_files import read_table
 
     model = estimator.model_
     return read_table(path, model.schema, may_lack=getattr(model, "unused", ()))

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from voile.cli.ledgers import open_existing
-from voile.cli.options import AsJson
+from voile.cli.account import open_existing
+from voile.cli.options import AsJson, ModelFile
+from voile.cli.predict import read_public
+from voile.cli.results import check_writable, print_json, quality_file
 from voile.errors import ModelError
 
 if TYPE_CHECKING:
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def report(
-    model: Annotated[Path, typer.Argument(help="File of a model, as voile train writes it.")],
+    model: ModelFile,
     output: Annotated[Path, typer.Option("--output", "-o", help="The page.")] = Path("report.html"),
     quality: Annotated[
         Path | None,
@@ -45,11 +47,10 @@ def report(
 
         voile report patients.voile --rows new.csv --open
     """
-    from voile.cli.files import check_writable, print_json
-    from voile.cli.predict import load_model, read_public
+    from voile.models.load import load
 
     check_writable(output)
-    estimator = load_model(model)
+    estimator = load(model)
     book = None if ledger is None else open_existing(ledger, dataset)
     estimator.report(
         output,
@@ -71,7 +72,6 @@ def read_quality(model: Path, given: Path | None, loaded: Any) -> Evaluation | N
 
     A file beside it that tells of another training is passed over; a given one is refused.
     """
-    from voile.cli.results import quality_file
     from voile.models.evaluation import Evaluation
 
     place = quality_file(model) if given is None else given

@@ -1,24 +1,65 @@
-"""What a training gives, saved as soon as it is there: the model before its quality is measured."""
+"""What verbs write: the place is checked before a payment, and what is paid is saved at once.
+
+Nothing that is paid may be lost because a disk is full or a folder is gone: it is tried beside the
+place, in the current folder, in the user's folder and in the one for passing files, and it is told
+where it is.
+"""
 
 from __future__ import annotations
 
+import itertools
+import json
 import os
 import sys
-from collections.abc import Callable
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from voile.cli.interrupts import saving_first
-from voile.cli.rescue import print_paid, save_model, save_paid
-from voile.errors import LedgerError, VoileError
-from voile.files import keeping_earlier, write_text
+from voile.cli.account import current
+from voile.cli.exit_codes import saving_first
+from voile.errors import LedgerError, ModelError, VoileError
+from voile.files import PREFIX, keeping_earlier, write_text
 
 if TYPE_CHECKING:
     from voile.models.evaluation import Evaluation
     from voile.privacy.signing import SigningKey
 
 T = TypeVar("T")
+
+
+def check_writable(path: Path) -> Path:
+    """Refuse a place where nothing can be written, before a budget is spent for what goes there.
+
+    Raises
+    ------
+    OSError
+        With the name of the place.
+    """
+    # Of a link, what it points at is replaced.
+    place = Path(os.path.realpath(path))
+    if place.is_dir():
+        raise IsADirectoryError(21, "it is a folder: name a file", str(path))
+    folder = place.parent
+    if not folder.is_dir():
+        raise FileNotFoundError(2, "there is no such folder", str(folder))
+    if path.exists() and not path.is_file():
+        raise FileExistsError(17, "it is no file that can be replaced: name another", str(path))
+    if path.exists() and not os.access(path, os.W_OK):
+        raise PermissionError(13, "it may not be written", str(path))
+    try:
+        with tempfile.NamedTemporaryFile(dir=folder, prefix=PREFIX):
+            pass
+    except OSError as error:
+        raise type(error)(error.errno, error.strerror, str(folder)) from None
+    return path
+
+
+def print_json(data: Any) -> None:
+    """Print plain data as JSON and nothing else."""
+    sys.stdout.write(json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
 
 
 def quality_file(model: Path) -> Path:
@@ -135,3 +176,103 @@ class Results:
         if failure is not None:
             self._fail(failure)
             self.notes.append(f"Its quality could not be written to {place}.")
+
+
+# -- paid results are saved where they were asked for, or else somewhere ---------------------------
+
+
+class NotSaved(OSError):
+    """A result is not where it was asked for."""
+
+
+def save_model(estimator: object, place: Path, signer: SigningKey | None = None) -> None:
+    """Save a model; what the disk says against it is an error of files, not of models."""
+    try:
+        estimator.save(place, key=signer)  # type: ignore[attr-defined]
+    except ModelError as error:
+        if isinstance(error.__cause__, OSError):
+            raise error.__cause__ from None
+        raise
+
+
+def save_paid(
+    what: str, save: Callable[[Path], object], place: Path
+) -> tuple[Path | None, NotSaved | None]:
+    """Save a result, which if it is paid for goes into another place if need be; note where it is.
+
+    Parameters
+    ----------
+    what : str
+        What it is called in messages.
+    save : callable
+        Given a path, writes the file; OSError if it cannot.
+    place : Path
+
+    Returns
+    -------
+    place : Path or None
+        Where it is; None if no file could be written.
+    error : NotSaved or None
+        To be raised when all else is done, if that is not the place asked for.
+    """
+    try:
+        save(place)
+    except OSError as error:
+        if not current().paid:
+            raise
+        trouble = NotSaved(error.errno, error.strerror or type(error).__name__, str(place))
+    else:
+        current().note_saved(what, place)
+        return place, None
+    for other in _other_places(place):
+        with suppress(OSError):
+            save(other)
+            current().note_saved(what, other)
+            return other, trouble
+    return None, trouble
+
+
+def print_paid(what: str, save: Callable[[Path], object]) -> None:
+    """Print what could not be saved anywhere."""
+    sys.stdout.write(_written(save))
+    sys.stdout.flush()
+    current().note_printed(what)
+
+
+def _other_places(place: Path) -> Iterator[Path]:
+    """A free name in each folder where something may be written."""
+    folders: list[Callable[[], str | Path]] = [
+        lambda: Path(os.path.realpath(place)).parent,
+        os.getcwd,
+        Path.home,
+        lambda: tempfile.mkdtemp(prefix="voile-"),  # others may look into the folder itself
+    ]
+    for folder in folders:
+        # Any of them may be gone, or have no name.
+        with suppress(OSError, RuntimeError):
+            where = Path(folder())
+            for number in itertools.count(1):
+                name = f"{place.stem}.saved{number if number > 1 else ''}{place.suffix}"
+                if not os.path.lexists(where / name):
+                    yield where / name
+                    break
+
+
+def _written(save: Callable[[Path], object]) -> str:
+    """What is written to a file, without a disk."""
+    out, into = os.pipe()
+    pieces: list[bytes] = []
+
+    def read() -> None:
+        while piece := os.read(out, 2**16):
+            pieces.append(piece)
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    try:
+        save(Path(f"/dev/fd/{into}"))
+    finally:
+        os.close(into)
+        reader.join()
+        os.close(out)
+    return b"".join(pieces).decode()

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from voile.cli.options import AsJson
+from voile.cli.options import AsJson, Target, UnitColumn, UnitRows
+from voile.cli.results import check_writable, print_json
 from voile.errors import SettingError
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 def schema(
     file: Annotated[Path, typer.Argument(help="Table: CSV, Parquet or Arrow. No value is shown.")],
-    target: Annotated[str | None, typer.Option(help="Name of the column to predict.")] = None,
+    target: Target = None,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="Write the schema here (.yaml, .yml or .json)."),
@@ -27,10 +28,8 @@ def schema(
     rows: Annotated[
         int | None, typer.Option(help="The number of rows, only if it is public.")
     ] = None,
-    unit: Annotated[
-        str | None, typer.Option(help="Column that tells whose row it is: people are protected.")
-    ] = None,
-    unit_rows: Annotated[int, typer.Option(help="Most rows of one person that are used.")] = 1,
+    unit: UnitColumn = None,
+    unit_rows: UnitRows = 1,
     ask: Annotated[
         bool | None,
         typer.Option(
@@ -51,9 +50,8 @@ def schema(
 
         voile schema patients.parquet --unit patient_id --unit-rows 3 --no-ask
     """
-    from voile.cli.files import check_writable, print_json
-    from voile.cli.tables import is_csv, missing_column, propose_columns
     from voile.files import write_text
+    from voile.privacy.files.table_files import is_csv, missing_column, propose_columns
     from voile.schema.files import Format, format_of
 
     proposals = propose_columns(file)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from voile.cli.account import current, open_ledger, tell_ledger
 from voile.cli.options import (
     AsJson,
     DataSetName,
@@ -17,17 +16,15 @@ from voile.cli.options import (
     KeyFile,
     LedgerBudget,
     LedgerPlace,
-    SchemaFile,
-)
-from voile.cli.public_facts import (
+    Model,
     ModelKind,
+    SchemaFile,
     Task,
-    check_groups,
-    note_guesses,
-    read_public_facts,
-    tell_guesses,
+    UnitColumn,
+    UnitRows,
 )
-from voile.cli.results import Results, quality_file
+from voile.cli.public_facts import check_groups, read_public_facts, tell_guesses
+from voile.cli.results import Results, check_writable, print_json, quality_file
 from voile.errors import BudgetExceeded, SettingError
 
 if TYPE_CHECKING:
@@ -40,18 +37,10 @@ QUALITY_SHARE = 0.1
 """Part of the loss (of mu^2) that goes to the private estimate of quality."""
 
 
-@dataclass(frozen=True)
-class Shares:
-    """How the budget of one command is divided."""
-
-    training: Budget
-    quality: Budget | None
-
-
 def train(
     file: Annotated[Path, typer.Argument(help="Private table: CSV, Parquet or Arrow.")],
     target: Annotated[str, typer.Option(help="Name of the column to predict.")],
-    model: Annotated[ModelKind, typer.Option(help="Kind of model.")] = ModelKind.EBM,
+    model: Model = ModelKind.EBM,
     epsilon: Epsilon = 1.0,
     delta: Delta = 1e-6,
     schema: SchemaFile = None,
@@ -76,10 +65,8 @@ def train(
         list[str] | None,
         typer.Option("--group", help="Tell the quality by the levels of this category, too."),
     ] = None,
-    unit: Annotated[
-        str | None, typer.Option(help="Column that tells whose row it is: people are protected.")
-    ] = None,
-    unit_rows: Annotated[int, typer.Option(help="Most rows of one person that are used.")] = 1,
+    unit: UnitColumn = None,
+    unit_rows: UnitRows = 1,
     key: KeyFile = None,
     as_json: AsJson = False,
 ) -> None:
@@ -96,8 +83,8 @@ def train(
 
         voile train houses.csv --target price --task regression --no-evaluate
     """
-    from voile.cli.files import check_writable
     from voile.privacy.budget import Budget
+    from voile.privacy.files.table_files import note_guesses
     from voile.privacy.signing import find_key
 
     signer = find_key(key)
@@ -113,45 +100,26 @@ def train(
     check_groups(groups or [], public)
     check_writable(place)
     check_writable(quality_file(place))
-    shares = divide(whole, evaluate=evaluate)
+    training, quality = _divide(whole, evaluate=evaluate)
     notes = tell_guesses(file, target, schema)
-    rows = note_guesses(_read(file, public, target), file, schema)
-    from voile.cli.account import current
-    from voile.cli.ledgers import open_ledger
-
+    rows = _read(file, public, target)
+    if schema is None:
+        rows = note_guesses(rows, file)
     book = open_ledger(ledger, whole, whole=budget, dataset=dataset, data=file, key=key)
     current().pay_from(book, ledger)
-    learned, held = _part(rows, public, shares, book, holdout)
-    estimator = build_estimator(model, public, shares.training, book)
+    learned, held = _part(rows, public, training, quality, book, holdout)
+    estimator = build_estimator(model, public, training, book)
     work = Results(place, signer)
     work.train(estimator, learned, target)
-    if shares.quality is not None:
-        price = shares.quality
-        work.evaluate(lambda: _evaluate(estimator, held, target, price, book, groups or []))
+    if quality is not None:
+        work.evaluate(lambda: _evaluate(estimator, held, target, quality, book, groups or []))
     notes = work.notes + notes + _tell_doubts(estimator, public, whole, work.quality, holdout)
     lasting = ledger is not None
     work.end(lambda: _tell(estimator, work, book, notes, lasting=lasting, as_json=as_json))
 
 
-def divide(whole: Budget, *, evaluate: bool) -> Shares:
-    """Budgets of training and evaluation that a ledger of the whole allows one after the other."""
-    from voile.privacy.budget import Budget
-    from voile.privacy.filter import SLACK, Filter
-    from voile.privacy.gaussian_dp import epsilon_of
-
-    if not evaluate or whole.unlimited:
-        return Shares(whole, whole if evaluate else None)
-    # Calibrated at the part of delta that the ledger keeps for the loss: the parts then add up.
-    limit, kept = Filter(whole).limit.loss, whole.delta * (1 - SLACK)
-    parts = [
-        Budget(epsilon_of(math.sqrt(limit * share * (1 - 1e-6)), kept), kept)
-        for share in (1.0 - QUALITY_SHARE, QUALITY_SHARE)
-    ]
-    return Shares(*parts)
-
-
 def _read(file: Path, public: Schema, target: str) -> Any:
-    from voile.cli.tables import read_table
+    from voile.privacy.files.table_files import read_table
     from voile.schema import Schema
 
     assert public.target is not None
@@ -159,34 +127,44 @@ def _read(file: Path, public: Schema, target: str) -> Any:
     return read_table(file, Schema({**public, target: public.target}), also)
 
 
+def _divide(whole: Budget, *, evaluate: bool) -> tuple[Budget, Budget | None]:
+    """Budgets of the training and of the estimate of quality, if there is to be one."""
+    from voile.privacy.calibrate import divide
+
+    if not evaluate:
+        return whole, None
+    training, quality = divide(whole, 1.0 - QUALITY_SHARE, QUALITY_SHARE)
+    return training, quality
+
+
 def _part(
-    rows: Any, public: Schema, shares: Shares, book: Ledger, holdout: float
+    rows: Any,
+    public: Schema,
+    training: Budget,
+    quality: Budget | None,
+    book: Ledger,
+    holdout: float,
 ) -> tuple[Any, Any]:
     """Rows to learn from, and rows to be held out, if the budget has room for both."""
-    if shares.quality is None:
+    if quality is None:
         return rows, None
     from voile.privacy.holdout import hold_out
 
-    _check_room(shares, book, public)
+    _check_room(training, quality, book, public)
     unit = None if public.unit is None else public.unit.column
     learned, held, _, _ = hold_out(rows, None, share=holdout, unit=unit)
     return learned, held
 
 
-def _check_room(shares: Shares, book: Ledger, public: Schema) -> None:
+def _check_room(training: Budget, quality: Budget, book: Ledger, public: Schema) -> None:
     """Refuse a training whose estimate of quality the ledger would refuse: nothing is paid yet."""
-    from voile.privacy.events import Gaussian, Plan
-    from voile.privacy.gaussian_dp import mu_of
+    from voile.privacy.calibrate import gaussian_of
+    from voile.privacy.events import Plan
     from voile.schema.unit import name_unit
 
-    assert shares.quality is not None
-    if shares.training.unlimited:
+    if training.unlimited:
         return
-    training, quality = (
-        Gaussian(noise_multiplier=1 / mu_of(one.epsilon, one.delta))
-        for one in (shares.training, shares.quality)
-    )
-    both = Plan.of(training=training, quality=quality)
+    both = Plan.of(training=gaussian_of(training), quality=gaussian_of(quality))
     try:
         what = "The training with the estimate of its quality"
         book.check_can_pay(both, what, unit=name_unit(public.unit))
@@ -197,27 +175,13 @@ def _check_room(shares: Shares, book: Ledger, public: Schema) -> None:
 def _evaluate(
     estimator: Any, held: Any, target: str, planned: Budget, book: Ledger, groups: list[str]
 ) -> Evaluation:
-    price = _what_is_left(planned, book)
+    from voile.privacy.calibrate import shrink_to
+
+    price = shrink_to(planned, book.remaining())
     quality: Evaluation = estimator.score_private(
         held, target, epsilon=price.epsilon, delta=price.delta, ledger=book, groups=groups
     )
     return quality
-
-
-def _what_is_left(planned: Budget, book: Ledger) -> Budget:
-    """The planned price, or a little less where the ledger paid a little more for the training.
-
-    Sampled steps cost a ledger up to a few percent more than their own exact accounting says.
-    """
-    from voile.privacy.budget import Budget
-    from voile.privacy.gaussian_dp import mu_of
-
-    left = book.remaining()
-    if planned.unlimited or left.unlimited or left.epsilon < planned.epsilon / 2:
-        return planned
-    if mu_of(planned.epsilon, planned.delta) <= mu_of(left.epsilon, left.delta):
-        return planned
-    return Budget(left.epsilon * (1 - 1e-6), left.delta)
 
 
 def _tell_doubts(
@@ -294,9 +258,6 @@ def _tell(
     lasting: bool,
     as_json: bool,
 ) -> None:
-    from voile.cli.files import print_json
-    from voile.cli.ledgers import tell_ledger
-
     quality = work.quality
     if as_json:
         print_json(

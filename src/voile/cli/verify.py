@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from voile.cli.options import AsJson, KeyFile
+from voile.cli.options import AmongSeveral, AsJson, KeyFile
+from voile.cli.results import print_json
 
 keys = typer.Typer(
     name="key",
@@ -25,7 +26,6 @@ def create_key(
 
     Example: voile key create hospital.key
     """
-    from voile.cli.files import print_json
     from voile.privacy.signing import SigningKey
 
     key = SigningKey.create(path)
@@ -45,7 +45,6 @@ def sign(
 
     Example: voile sign income.voile --key hospital.key
     """
-    from voile.cli.files import print_json
     from voile.errors import SettingError
     from voile.models.json_files import sign_file
     from voile.privacy.signing import find_key
@@ -71,9 +70,7 @@ def verify(
     head: Annotated[
         str | None, typer.Option("--head", help="Earlier head of the ledger, kept elsewhere.")
     ] = None,
-    dataset: Annotated[
-        str | None, typer.Option("--dataset", help="Name of the data set, if there are several.")
-    ] = None,
+    dataset: AmongSeveral = None,
     as_json: AsJson = False,
 ) -> None:
     """Check a receipt, a model or a ledger, without the rows.

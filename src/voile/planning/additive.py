@@ -29,10 +29,11 @@ from voile.models.ebm.smoothing import Smoother, correlation, share_out
 from voile.models.ebm.terms import TermState, start_term
 from voile.models.ebm.train import ROUNDS_LOOK
 from voile.planning.facts import Facts
-from voile.planning.noise import ColumnNoise
+from voile.planning.noise import ColumnNoise, multiplier_of
 from voile.privacy.budget import Budget
 from voile.privacy.calibrate import calibrate
-from voile.privacy.events import Gaussian, Plan
+from voile.privacy.discovery.tree import CLEAR, DEPTH, FANOUT
+from voile.privacy.events import Plan
 from voile.schema import Category, Schema
 from voile.schema.columns import Column
 
@@ -52,9 +53,6 @@ _OTHERS = 1.5
 _INSIDE, _LEFT = 0.87, 0.6
 """Share of residuals that the clip leaves as they are, and what they are relative to the target's
 own spread when training ends: two thirds of its variance are taken to be explained."""
-
-_FANOUT, _DEPTH, _CLEAR = 16, 3, 4.0
-"""Of the tree from which bins are read, and when a node stands clear of its noise."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,19 +107,13 @@ def choose_bins(facts: Facts, setting: _Setting) -> int:
     """Most intervals of a number, by the rule of the fit."""
     most = int(np.clip(facts.rows / ROWS_PER_BIN, BINS_BELOW, MOST_BINS))
     scarce = facts.rows * min(facts.rates, default=1.0)
-    noise = _multiplier(setting.plan, ROUNDS_LOOK) * math.sqrt(setting.terms / setting.rounds)
+    noise = multiplier_of(setting.plan, ROUNDS_LOOK) * math.sqrt(setting.terms / setting.rounds)
     return int(np.clip(scarce / (noise * setting.per_unit), FEWEST_BINS, most))
 
 
 def rounds_for(schema: Schema) -> int:
     """Looks at the rows."""
     return ROUNDS if isinstance(schema.target, Category) else REGRESSION_ROUNDS
-
-
-def _multiplier(plan: Plan, label: str) -> float:
-    event = plan[label]
-    assert isinstance(event, Gaussian)
-    return event.noise_multiplier
 
 
 def _set_up(facts: Facts, budget: Budget) -> _Setting:
@@ -143,7 +135,7 @@ def _set_up(facts: Facts, budget: Budget) -> _Setting:
         target = TargetFacts(float(facts.rows), counts, 0.0, 1.0, none, none)
         loss, intercept, unit = start_of(link, target)
     per_unit = float(facts.rows_per_unit)
-    deviation = _multiplier(plan, ROUNDS_LOOK) * loss.cap * per_unit / loss.gain
+    deviation = multiplier_of(plan, ROUNDS_LOOK) * loss.cap * per_unit / loss.gain
     terms = len(facts.schema)
     return _Setting(
         loss, intercept, unit, deviation, rounds, link, plan, float(facts.rows), terms, per_unit
@@ -158,11 +150,11 @@ def _kind(column: Column) -> int | None:
 def _start(setting: _Setting, most: int, kind: int | None) -> TermState:
     """A column before the first round, if its rows are spread evenly."""
     if kind is None:
-        error = _multiplier(setting.plan, NUMBERS_LOOK) * math.sqrt(_DEPTH) * setting.per_unit
+        error = multiplier_of(setting.plan, NUMBERS_LOOK) * math.sqrt(DEPTH) * setting.per_unit
         regular = _intervals(setting.rows, most, error)
         cuts, empty = np.arange(1.0, regular), _EMPTY_OF_NUMBER
     else:
-        error = _multiplier(setting.plan, CATEGORIES_LOOK) * setting.per_unit
+        error = multiplier_of(setting.plan, CATEGORIES_LOOK) * setting.per_unit
         regular, cuts, empty = kind, np.zeros(0), _EMPTY_OF_CATEGORY
     counts = np.append(np.full(regular, setting.rows / regular), np.zeros(empty))
     bins = ColumnBins(cuts, counts, np.full(len(counts), error))
@@ -243,11 +235,11 @@ def _respond(
 
 def _intervals(rows: float, most: int, error: float) -> int:
     """Bins that a noised tree of counts yields for evenly spread rows."""
-    limit = max(rows / (2 * most), _CLEAR * error, 0.5)
-    nodes = _FANOUT
-    while nodes < _FANOUT**_DEPTH and rows / nodes > limit:
-        nodes *= _FANOUT
-    least = max(rows / most, _CLEAR * error, 0.5)
+    limit = max(rows / (2 * most), CLEAR * error, 0.5)
+    nodes = FANOUT
+    while nodes < FANOUT**DEPTH and rows / nodes > limit:
+        nodes *= FANOUT
+    least = max(rows / most, CLEAR * error, 0.5)
     # A bin is closed by the node that makes it full: half a node too many on average.
     each = max(least * nodes / rows + 0.5, 1.0)
     return max(round(nodes / each), 1)

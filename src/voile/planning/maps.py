@@ -17,10 +17,10 @@ from voile.models.locally_linear.fit import _shape
 from voile.models.locally_linear.settings import Course, Settings, choose
 from voile.models.locally_linear.train import STEPS_LOOK, Adam
 from voile.planning.facts import Facts
-from voile.planning.noise import ColumnNoise
+from voile.planning.noise import ColumnNoise, multiplier_of
 from voile.privacy.budget import Budget
 from voile.privacy.calibrate import calibrate
-from voile.privacy.events import Gaussian, Plan, PoissonGaussian
+from voile.privacy.events import Plan
 from voile.schema import Category, Number
 
 _PULL = 0.5
@@ -47,26 +47,17 @@ def forecast_maps(facts: Facts, budget: Budget) -> tuple[ColumnNoise, ...]:
     settings = Settings()
     course = choose(settings, budget, sampled=facts.rows_per_unit == 1)
     shape = Plan(tuple(_shape(facts.schema, course, settings, budget.delta)))
-    event = calibrate(budget, shape)[STEPS_LOOK]
-    assert isinstance(event, (Gaussian, PoissonGaussian))
-    found = foretell_weights(facts, course, event.noise_multiplier)
+    found = foretell_weights(facts, course, multiplier_of(calibrate(budget, shape), STEPS_LOOK))
     # The maps of a class are blended, and two classes are compared.
     score = 2.0 * found.error * math.sqrt(2.0 / course.maps)
     squares = {name: _square(column) for name, column in facts.complete.items()}
     whole = sum(squares.values())
     result = []
     for name, column in facts.complete.items():
-        number, levels = isinstance(column, Number), len(getattr(column, "levels", None) or ())
+        levels = 1 if isinstance(column, Number) else len(column.levels or ())
         part = squares[name] / whole
-        result.append(
-            ColumnNoise(
-                name,
-                "number" if number else "category",
-                1 if number else levels,
-                score * math.sqrt(part),
-                found.kept(part / max(levels, 1)),
-            )
-        )
+        kept = found.kept(part / max(levels, 1))
+        result.append(ColumnNoise.of(name, column, score * math.sqrt(part), kept))
     return tuple(result)
 
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from voile.privacy.events import Gaussian, Plan, PoissonGaussian
+from voile.schema import Category, Number
+
 
 @dataclass(frozen=True)
 class ColumnNoise:
@@ -34,6 +37,20 @@ class ColumnNoise:
         """Smallest effect that stands clear of the noise, in the forecast's units."""
         return self.noise / max(self.kept, 1e-9)
 
+    @classmethod
+    def of(cls, name: str, column: Number | Category, noise: float, kept: float) -> ColumnNoise:
+        """Of a number that is seen as a whole, or of all levels of a category."""
+        if isinstance(column, Number):
+            return cls(name, "number", 1, noise, kept)
+        return cls(name, "category", len(column.levels or ()), noise, kept)
+
     def named(self, name: str) -> ColumnNoise:
         """The same of another column of its kind."""
         return replace(self, name=name)
+
+
+def multiplier_of(plan: Plan, label: str) -> float:
+    """The noise of a step of a plan, relative to what one row can change."""
+    event = plan[label]
+    assert isinstance(event, (Gaussian, PoissonGaussian))
+    return event.noise_multiplier

@@ -21,7 +21,7 @@ from voile.models.lvq.queries import COUNT_WEIGHT, SCATTER_WEIGHT
 from voile.models.lvq.settings import Settings
 from voile.models.lvq.space import Space
 from voile.planning.facts import Facts
-from voile.planning.noise import ColumnNoise
+from voile.planning.noise import ColumnNoise, multiplier_of
 from voile.privacy.budget import Budget
 from voile.privacy.calibrate import calibrate, gaussian_share
 from voile.privacy.events import Gaussian, Plan
@@ -57,7 +57,7 @@ def forecast_prototypes(facts: Facts, budget: Budget, kind: Kind) -> tuple[Colum
     plan = calibrate(budget, Plan(shape))
     d = len(Features(facts.complete))
     radius = math.sqrt(sum(map(_variance, facts.complete.values())))
-    error = _multiplier(plan, CENTRE_LOOK) * math.sqrt(3.0) * each
+    error = multiplier_of(plan, CENTRE_LOOK) * math.sqrt(3.0) * each
     looks = [event for event in plan.events if isinstance(event, Gaussian)]
     total = math.fsum(one.count / one.noise_multiplier**2 for one in looks)
     start = Start(
@@ -72,7 +72,7 @@ def forecast_prototypes(facts: Facts, budget: Budget, kind: Kind) -> tuple[Colum
 
     def noise(label: str, bound: float) -> float:
         count, share = course.counts[label], course.shares[label]
-        return _multiplier(plan, _REST) * math.sqrt(count / share) * bound * each
+        return multiplier_of(plan, _REST) * math.sqrt(count / share) * bound * each
 
     scatter = SCATTER_WEIGHT**2 if course.scatter else 0.0
     of_means = noise(MEANS_LOOK, math.sqrt(1.0 + COUNT_WEIGHT**2 + scatter))
@@ -93,10 +93,9 @@ def forecast_prototypes(facts: Facts, budget: Budget, kind: Kind) -> tuple[Colum
     whole = variance * radius**2 + start.centre_error**2 + relative * away
     two = 2.0 * math.sqrt(float(whole.mean()))
     return tuple(
-        ColumnNoise(
+        ColumnNoise.of(
             name,
-            "number" if isinstance(column, Number) else "category",
-            1 if isinstance(column, Number) else len(column.levels or ()),
+            column,
             # A number's coordinate runs from -1 to 1, a level's from 0 to 1.
             min(two / 2.0 if isinstance(column, Number) else two, 1.0),
             float(kept.mean()),
@@ -110,12 +109,6 @@ def _variance(column: Number | Category) -> float:
     if isinstance(column, Number):
         return 1.0 / 3.0
     return 1.0 - 1.0 / max(len(column.levels or ()), 2)
-
-
-def _multiplier(plan: Plan, label: str) -> float:
-    event = plan[label]
-    assert isinstance(event, Gaussian)
-    return event.noise_multiplier
 
 
 def _of_steps(

@@ -34,13 +34,17 @@ from voile.privacy.events import (
     Threshold,
     Unprotected,
 )
-from voile.privacy.gaussian_dp import mu_of
+from voile.privacy.filter import SLACK, Filter
+from voile.privacy.gaussian_dp import epsilon_of, mu_of
 
 _MARGIN = 1e-9
 """Noise is raised by this much, so that sums of parts never exceed the whole by rounding."""
 
 _STEP = 1e-3
 """Relative steps in which the last search walks."""
+
+_ROOM = 1e-6
+"""Relative room that parts of a budget leave, so that a ledger never refuses one by rounding."""
 
 
 def gaussian_share(label: str, weight: float, *, count: int = 1) -> Step:
@@ -161,3 +165,77 @@ def _search(budget: Budget, events: list[Event], relation: Relation) -> float:
     while excess(best - _STEP) <= 0:
         best -= _STEP
     return math.exp(best)
+
+
+# -- several jobs, one budget ---------------------------------------------------------------------
+
+
+def divide(whole: Budget, *weights: float) -> tuple[Budget, ...]:
+    """Budgets of several jobs that a ledger of the whole admits one after the other.
+
+    The epsilons add up to more than that of the whole: what adds up is mu^2, the loss that the
+    ledger's filter counts (docs/proofs/filter.md).
+
+    Parameters
+    ----------
+    whole : Budget
+        Of the ledger that all jobs are paid from; its filter is ``gdp``, the default.
+    *weights : float
+        One for each job, > 0: its share of the loss, relative to the sum of all.
+
+    Returns
+    -------
+    tuple of Budget
+        One for each weight. A whole without a limit is handed on as it is.
+
+    Examples
+    --------
+    >>> from voile import Budget
+    >>> training, quality = divide(Budget(1.0, 1e-6), 9, 1)
+    >>> print(f"{training.epsilon:.3f} and {quality.epsilon:.3f}")
+    0.945 and 0.291
+    """
+    if not weights or not all(0 < weight < math.inf for weight in weights):
+        raise SettingError(
+            f"The weights must be numbers > 0, one for each job. Got {weights!r} instead."
+        )
+    if whole.unlimited:
+        return (whole,) * len(weights)
+    # Calibrated at the part of delta that the ledger keeps for the loss: the parts then add up.
+    limit, kept, total = Filter(whole).limit.loss, whole.delta * (1 - SLACK), math.fsum(weights)
+    shares = [weight / total for weight in weights]
+    return tuple(
+        Budget(epsilon_of(math.sqrt(limit * share * (1 - _ROOM)), kept), kept) for share in shares
+    )
+
+
+def shrink_to(planned: Budget, left: Budget) -> Budget:
+    """The planned budget, or a little less where a ledger has a little less left.
+
+    Sampled steps cost a ledger up to a few percent more than their own exact accounting says, so
+    the last of the jobs that a budget was divided among may find less than was planned for it.
+    Where less than half is left the plan stays, for the ledger to refuse.
+
+    Parameters
+    ----------
+    planned : Budget
+        What `divide` gave the job.
+    left : Budget
+        What `Ledger.remaining` says.
+    """
+    if planned.unlimited or left.unlimited or left.epsilon < planned.epsilon / 2:
+        return planned
+    if mu_of(planned.epsilon, planned.delta) <= mu_of(left.epsilon, left.delta):
+        return planned
+    return Budget(left.epsilon * (1 - _ROOM), left.delta)
+
+
+def gaussian_of(budget: Budget) -> Gaussian:
+    """The one Gaussian look that costs a budget: what a job costs, before it has a plan.
+
+    Parameters
+    ----------
+    budget : Budget
+        With a finite epsilon, and delta > 0.
+    """
+    return Gaussian(noise_multiplier=1 / mu_of(budget.epsilon, budget.delta))

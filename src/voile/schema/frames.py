@@ -8,7 +8,8 @@ from __future__ import annotations
 import os
 import sys
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum, StrEnum
 from pathlib import Path
@@ -101,7 +102,7 @@ def describe_frame(frame: object) -> tuple[FrameColumn, ...]:
         If the table cannot be used, whatever its values.
     """
     if isinstance(frame, (str, os.PathLike)):
-        return recognise_frame(_empty_table_of_path(Path(frame))).columns
+        return recognise_frame(declared_table(Path(frame))).columns
     if _is_from("pyarrow", frame) and hasattr(frame, "scanner") and hasattr(frame, "schema"):
         return recognise_frame(frame.schema.empty_table()).columns
     return recognise_frame(frame).columns
@@ -243,13 +244,21 @@ def _refuse_unusable(frame: object) -> None:
         )
 
 
-def _empty_table_of_path(path: Path) -> Any:
-    """Read names and types of a Parquet file or folder, as a table without rows."""
-    import pyarrow as pa
+def declared_table(path: Path) -> Any:
+    """Read names and types of a Parquet file or folder, as a pyarrow Table without rows."""
     import pyarrow.dataset
 
+    with reading_parquet(path):
+        return pyarrow.dataset.dataset(path, format="parquet").schema.empty_table()
+
+
+@contextmanager
+def reading_parquet(path: Path) -> Iterator[None]:
+    """Say what is wrong with the path of a Parquet file or folder, in the words of this library."""
+    import pyarrow as pa
+
     try:
-        return pa.dataset.dataset(path, format="parquet").schema.empty_table()
+        yield
     except (OSError, pa.ArrowException) as error:
         raise DataError(
             f"The path {str(path)!r} is not a Parquet file, or a folder of them: check the path."

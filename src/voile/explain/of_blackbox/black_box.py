@@ -1,7 +1,9 @@
-"""A model to explain, whatever it is: asked about public rows, it answers in [-1, 1].
+"""A model to explain, whatever it is: asked about rows, it answers in [-1, 1].
 
-It is asked about rows that were made up, and about rows that a user holds, never about private
-ones: what goes wrong with an answer is said, and depends on the rows.
+It is asked about rows that were made up, and about rows that a user holds: what goes wrong with an
+answer is said, and depends on the rows. Strategies that read the table for each question have it
+answer the private rows, too, once and inside the vault; what is said of them stays there, and
+`ask_about_rows` (opening.py) tells nobody whether the model failed.
 """
 
 from __future__ import annotations
@@ -45,7 +47,7 @@ class AnswerKind(StrEnum):
 
 
 class BlackBox:
-    """A model that is asked about public rows; made by `read_model`.
+    """A model that is asked about rows; made by `read_model`.
 
     Attributes
     ----------
@@ -101,7 +103,7 @@ class BlackBox:
         return tuple(f"output {place}" for place in self._places)
 
     def ask(self, rows: object, count: int) -> Floats:
-        """Answers for public rows.
+        """Answers for rows; what is wrong with an answer may quote them.
 
         Parameters
         ----------

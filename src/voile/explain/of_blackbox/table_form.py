@@ -10,6 +10,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import narwhals as nw
@@ -32,7 +33,7 @@ from voile.schema.frames import (
     FrameColumn,
     Layout,
     RecognisedFrame,
-    describe_frame,
+    declared_table,
     recognise_frame,
 )
 
@@ -194,10 +195,7 @@ def tabulate_records(X: object, names: Sequence[str] = ()) -> object:
 
 def _empty_frame(path: Any) -> object:
     """A table without rows with the names and types of Parquet files, of pandas if it is there."""
-    import pyarrow.dataset
-
-    describe_frame(path)  # says what is wrong with a path
-    table = pyarrow.dataset.dataset(path, format="parquet").schema.empty_table()
+    table = declared_table(Path(path))
     return table.to_pandas() if find_spec("pandas") else table
 
 

@@ -30,7 +30,7 @@ FANOUT = 16
 DEPTH = 3
 CELLS: int = FANOUT**DEPTH
 _NODES = FANOUT + FANOUT**2 + FANOUT**3
-_CLEAR = 4.0
+CLEAR = 4.0
 """A node is split when its count stands this many standard errors clear of zero."""
 
 
@@ -187,7 +187,7 @@ class Histogram:
             left = float(counts[~spike].sum())
             # Never below half a row: without noise, gaps between few rows would all stay bins.
             target = max(
-                left / max(bins - int(spike.sum()), bins // 8, 1), _CLEAR * self.node_error, 0.5
+                left / max(bins - int(spike.sum()), bins // 8, 1), CLEAR * self.node_error, 0.5
             )
             more = ~spike & (counts > target)
             if not more.any():
@@ -259,7 +259,7 @@ def find_histogram(
     levels = _consistent(_split_levels(release.values))
     error = release.standard_error
     total = float(levels[0].sum())
-    limit = max(total / resolution, _CLEAR * error, 0.5)
+    limit = max(total / resolution, CLEAR * error, 0.5)
     starts: list[int] = []
     counts: list[float] = []
     for node in range(FANOUT):

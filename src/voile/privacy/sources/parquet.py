@@ -18,7 +18,7 @@ from voile.privacy.sources.source import BLOCK_ROWS, TARGET, RowSource
 from voile.privacy.sources.units import UnitRows
 from voile.privacy.sources.weights import RowWeights
 from voile.schema import Schema
-from voile.schema.frames import adopt_column
+from voile.schema.frames import adopt_column, reading_parquet
 
 
 class ParquetSource(RowSource):
@@ -84,14 +84,9 @@ class ParquetSource(RowSource):
         import pyarrow.dataset
         import pyarrow.parquet
 
-        try:
+        with reading_parquet(self._path):
             files = sorted(pa.dataset.dataset(self._path, format="parquet").files)
             names = {file: pa.parquet.read_schema(file).names for file in files}
-        except (OSError, pa.ArrowException) as error:
-            raise DataError(
-                f"The path {str(self._path)!r} is not a Parquet file, or a folder of them: check "
-                "the path."
-            ) from error
         if any(len(set(found)) < len(found) for found in names.values()):
             raise DataError("Some column names of the files occur more than once: rename them.")
         return names

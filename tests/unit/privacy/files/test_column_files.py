@@ -6,8 +6,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from voile import Category, Number, Schema, hold_out
-from voile.cli.tables import describe_file, propose_schema, read_table
 from voile.errors import DataError
+from voile.privacy.files.table_files import describe_file, propose_schema, read_table
 from voile.schema.frames import Kind
 
 

@@ -11,20 +11,23 @@ from __future__ import annotations
 import difflib
 from collections import Counter
 from collections.abc import Collection, Iterable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from voile.cli.column_files import ARROW_ENDINGS, PARQUET_ENDINGS, ColumnFiles
-from voile.cli.csv_files import Heading, guess_kinds, read_columns, read_heading
-from voile.cli.csv_texts import read_texts, without_unreadable
 from voile.errors import DataError, SchemaError
-from voile.schema.columns import Category, Column, Number
+from voile.privacy.files.column_files import ARROW_ENDINGS, PARQUET_ENDINGS, ColumnFiles
+from voile.privacy.files.csv_files import Heading, guess_kinds, read_columns, read_heading
+from voile.privacy.files.csv_texts import read_texts, without_unreadable
+from voile.schema.columns import Column, Number
 from voile.schema.frames import FrameColumn, describe_frame
 from voile.schema.proposal import Proposal, propose_column
 from voile.schema.schema import Schema
 
 CSV_ENDINGS = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz")
+KINDS_GUESSED = (
+    "Kinds of the columns were guessed from the first lines of the file, without noise and unpaid: "
+    "the guarantee takes them for public. A schema says what is: voile schema shows and fixes them."
+)
 _ACCEPTED = "a CSV (.csv, .tsv, .csv.gz), Parquet (.parquet) or Arrow (.arrow, .feather) file"
 
 
@@ -58,14 +61,15 @@ def propose_schema(path: Path, target: str | None) -> Schema:
     """
     columns: dict[str, Column] = {}
     aim: Column | None = None
-    for one in propose_columns(path):
+    proposals = propose_columns(path)
+    for one in proposals:
         column = Number() if isinstance(one.column, Number) else one.column
         if one.name == target:
             aim = column
         elif one.use:
             columns[one.name] = column
     if target is not None and aim is None:
-        raise missing_column(target, (one.name for one in propose_columns(path)), path)
+        raise missing_column(target, (one.name for one in proposals), path)
     return Schema(columns, target=aim)
 
 
@@ -75,6 +79,18 @@ def missing_column(name: str, names: Iterable[str], path: Path) -> DataError:
     near = difflib.get_close_matches(name, there, n=1)
     hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(there[:12])}."
     return DataError(f"The file {str(path)!r} has no column {name!r}: {hint}")
+
+
+def check_names(
+    wanted: Iterable[str], names: Iterable[str], path: Path, may_lack: Collection[str] = ()
+) -> list[str]:
+    """The wanted names that are there; those that may not be missing must be."""
+    there = dict.fromkeys(names)
+    for name in wanted:
+        if name not in there and name not in may_lack:
+            error = missing_column(name, there, path)
+            raise SchemaError(f"{error} Correct the schema or the file.")
+    return [name for name in wanted if name in there]
 
 
 def read_table(
@@ -101,15 +117,24 @@ def read_table(
     wanted = [*schema, *(name for name in dict.fromkeys(also) if name not in schema)]
     if is_csv(path):
         heading = _read_heading(path)
-        wanted = _check_names(wanted, heading.names, path, may_lack)
+        wanted = check_names(wanted, heading.names, path, may_lack)
         table = _as_described(read_columns(path, heading, wanted), schema, comma=heading.comma)
     else:
         files = _open_columns(path)
-        wanted = _check_names(wanted, files.types, path, may_lack)
+        wanted = check_names(wanted, files.types, path, may_lack)
         table = files.read(wanted)
     if table.num_rows == 0:
         raise DataError(f"The file {str(path)!r} has no rows: give a table that has some.")
     return table
+
+
+def note_guesses(rows: Any, path: Path) -> Any:
+    """The rows of a file, with what receipts must say of kinds that no schema told."""
+    from voile.privacy.origins import attach_notes
+    from voile.privacy.vault import KINDS_FROM_TYPES
+
+    attach_notes(rows, (KINDS_GUESSED if is_csv(path) else KINDS_FROM_TYPES,))
+    return rows
 
 
 def _as_described(texts: Any, schema: Schema, *, comma: bool) -> Any:
@@ -155,27 +180,3 @@ def _refuse_repeated(names: Iterable[str], path: Path) -> None:
     for name, times in Counter(names).items():
         if times > 1:
             raise DataError(f"The file {str(path)!r} has two columns {name!r}: rename one.")
-
-
-def _check_names(
-    wanted: Iterable[str], names: Iterable[str], path: Path, may_lack: Collection[str]
-) -> list[str]:
-    """The wanted names that are there; those that may not be missing must be."""
-    there = dict.fromkeys(names)
-    for name in wanted:
-        if name not in there and name not in may_lack:
-            error = missing_column(name, there, path)
-            raise SchemaError(f"{error} Correct the schema or the file.")
-    return [name for name in wanted if name in there]
-
-
-def with_task(schema: Schema, task: str | None, target: str) -> Schema:
-    """The schema with a target of the kind that the task needs."""
-    if task == "regression" and not isinstance(schema.target, Number):
-        raise SchemaError(
-            f"The target {target!r} is a category and regression needs a number: correct the "
-            "schema, or use --task classification."
-        )
-    if task == "classification" and isinstance(schema.target, Number):
-        return replace(schema, target=Category())
-    return schema

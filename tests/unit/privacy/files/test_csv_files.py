@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from voile import Category, Number, Schema
-from voile.cli import csv_files
-from voile.cli.csv_texts import MISSING, guess_kind, read_texts
-from voile.cli.tables import describe_file, propose_schema, read_table
 from voile.errors import DataError
+from voile.privacy.files import csv_files
+from voile.privacy.files.csv_texts import MISSING, guess_kind, read_texts
+from voile.privacy.files.table_files import describe_file, propose_schema, read_table
 from voile.schema.frames import Kind
 
 NUMBER, TIME, OTHER = Kind.NUMBER, Kind.TIME, Kind.OTHER
@@ -130,7 +130,7 @@ def test_a_quote_left_open_in_the_names_is_told_without_a_row(tmp_path, rows):
 
 
 def test_an_open_quote_does_not_read_a_large_file(tmp_path, monkeypatch):
-    monkeypatch.setattr("voile.cli.csv_files.MOST_BYTES", 2**20)
+    monkeypatch.setattr("voile.privacy.files.csv_files.MOST_BYTES", 2**20)
     path = tmp_path / "t.csv"
     with path.open("wb") as file:
         file.write(b"age,note\n" + b"40,A\n" * 50 + b'41,"open\n')
@@ -159,7 +159,7 @@ def test_an_open_quote_does_not_read_a_large_file(tmp_path, monkeypatch):
 
 
 def test_a_first_line_without_an_end_is_not_read_for_ever(tmp_path, monkeypatch):
-    monkeypatch.setattr("voile.cli.csv_files.MOST_BYTES", 2**20)
+    monkeypatch.setattr("voile.privacy.files.csv_files.MOST_BYTES", 2**20)
     (tmp_path / "t.csv").write_bytes(b"x" * (2**21))
     with pytest.raises(DataError, match="first line"):
         describe_file(tmp_path / "t.csv")

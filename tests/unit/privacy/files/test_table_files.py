@@ -10,9 +10,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from voile import Category, Number, Schema
-from voile.cli.csv_texts import read_texts
-from voile.cli.tables import describe_file, propose_columns, propose_schema, read_table
 from voile.errors import DataError, SchemaError
+from voile.privacy.files.csv_texts import read_texts
+from voile.privacy.files.table_files import (
+    describe_file,
+    propose_columns,
+    propose_schema,
+    read_table,
+)
 from voile.schema.frames import Kind
 
 SCHEMA = Schema({"age": Number(0, 120), "ward": Category(["A", "B"]), "flag": Category([0, 1])})

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from voile.cli.csv_texts import UNREADABLE, guess_kind
 from voile.errors import DataError
+from voile.privacy.files.csv_texts import UNREADABLE, guess_kind
 from voile.schema.frames import Kind
 
 GUESSED_FROM = 1_000

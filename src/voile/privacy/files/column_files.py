@@ -18,7 +18,7 @@ ARROW_ENDINGS = (".arrow", ".feather", ".ipc")
 PARQUET_ENDINGS = (".parquet", ".pq")
 
 
-class _Part(Protocol):
+class _DeclaredFile(Protocol):
     """One file: what it declares, and its rows."""
 
     @property
@@ -27,7 +27,7 @@ class _Part(Protocol):
     def to_table(self, *, columns: list[str]) -> Any: ...
 
 
-class _Stream:
+class _ArrowStream:
     """A file with an Arrow stream, which has no table of contents."""
 
     def __init__(self, path: Path) -> None:
@@ -93,7 +93,7 @@ class ColumnFiles:
             ) from None
 
 
-def _open_parts(path: Path) -> list[_Part]:
+def _open_parts(path: Path) -> list[_DeclaredFile]:
     import pyarrow as pa
     import pyarrow.dataset
 
@@ -119,18 +119,18 @@ def _open_parts(path: Path) -> list[_Part]:
     return parts
 
 
-def _open_stream(path: Path) -> _Stream | None:
+def _open_stream(path: Path) -> _ArrowStream | None:
     import pyarrow as pa
 
     try:
-        stream = _Stream(path)
+        stream = _ArrowStream(path)
         _ = stream.physical_schema.names
     except (pa.ArrowException, OSError, ValueError):
         return None
     return stream
 
 
-def _read(part: _Part, types: dict[str, Any]) -> Any:
+def _read(part: _DeclaredFile, types: dict[str, Any]) -> Any:
     import pyarrow as pa
 
     there = set(part.physical_schema.names)
