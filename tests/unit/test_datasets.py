@@ -22,8 +22,7 @@ from voile import (
 )
 from voile.cli.datasets import run_list
 from voile.datasets.catalogue import find
-from voile.datasets.downloads import DOWNLOADS
-from voile.datasets.motion import feature_names
+from voile.datasets.stored_set import spell_out
 from voile.errors import DataError, MissingExtra, SettingError
 
 SHARED = Path(os.environ.get("VOILE_DATA") or Path(__file__).parents[3] / "shared" / "data")
@@ -43,7 +42,11 @@ def nothing_around(monkeypatch, tmp_path):
 
 
 def test_all_sets_are_listed():
-    assert set(BUNDLED) | set(DOWNLOADS) | set(BY_HAND) == set(datasets.names())
+    described = {path.stem for path in (Path(datasets.__file__).parent / "sets").iterdir()}
+    assert len(datasets.names()) == len(described)
+    assert described == set(datasets.names())
+    fetched = {name for name in datasets.names() if datasets.can_fetch(name)}
+    assert fetched == described - set(BUNDLED) - set(BY_HAND)
 
 
 @pytest.mark.parametrize("name", datasets.names())
@@ -80,9 +83,18 @@ def test_hospital_stays_are_protected_by_patient():
 
 
 def test_motion_has_the_published_number_of_features():
-    assert len(set(feature_names())) == len(feature_names()) == 561
-    assert feature_names()[0] == "tBodyAcc-mean()-X"
-    assert feature_names()[554] == "angle(tBodyAccMean,gravityMean)"
+    features = list(datasets.describe("uci_har").schema)
+    assert len(features) == 561
+    assert features[0] == "tBodyAcc-mean()-X"
+    assert features[554] == "angle(tBodyAccMean,gravityMean)"
+
+
+def test_patterns_are_spelled_out_in_order():
+    assert spell_out("age") == ["age"]
+    assert spell_out("p_{08..10}") == ["p_08", "p_09", "p_10"]
+    assert spell_out("{a{1..2}|b}-{x|y}") == ["a1-x", "a1-y", "a2-x", "a2-y", "b-x", "b-y"]
+    with pytest.raises(DataError, match="not closed"):
+        spell_out("{a|b")
 
 
 def test_an_unknown_name_is_refused_with_a_guess():
