@@ -15,14 +15,14 @@ import pytest
 from scipy.stats import norm
 
 from voile import Category, GLVQClassifier, GMLVQClassifier, LVQ1Classifier, Number, Schema
-from voile.audit.plain_prototypes import class_means, glvq
-from voile.audit.prototype_leaks import (
+from voile.audit.leaks.lvq import (
     outlier_test,
     prototypes_of,
     reconstruct_record,
     reconstruction_test,
     xor_test,
 )
+from voile.audit.leaks.plain_lvq import class_means, glvq
 from voile.audit.two_worlds import (
     allowed_advantage,
     allowed_auc,

@@ -78,7 +78,7 @@ def replay(
     'nothing found'
     """
     budget = Budget(1.0, 1e-6) if budget is None else budget
-    job = _Job(budget, Relation(relation), filter, run, None)
+    job = _ReplayJob(budget, Relation(relation), filter, run, None)
     title = name or getattr(run, "__name__", "run")
     return _replay(job, title, table, neighbours, both_ways, seed)
 
@@ -111,13 +111,13 @@ def replay_mechanism(
     -------
     Replay
     """
-    job = _Job(claim, Relation(relation), "gdp", None, mechanism)
+    job = _ReplayJob(claim, Relation(relation), "gdp", None, mechanism)
     title = name or getattr(mechanism, "__name__", "mechanism")
     return _replay(job, title, table, neighbours, both_ways, seed)
 
 
 @dataclass(frozen=True, eq=False)
-class _Job:
+class _ReplayJob:
     budget: Budget
     relation: Relation
     filter: str
@@ -143,7 +143,7 @@ class _Done:
     outcome: Outcome
     ledger: Ledger | None
 
-    def judge(self, job: _Job) -> list[Violation]:
+    def judge(self, job: _ReplayJob) -> list[Violation]:
         found = [*judge_alone(self.tape), *judge_coins(self.tape)]
         if self.ledger is not None:
             found += judge_ledger(self.tape, self.ledger)
@@ -178,7 +178,7 @@ class _Found:
 
 
 def _replay(
-    job: _Job, title: str, table: Any, neighbours: tuple[Any, ...], both_ways: bool, seed: int
+    job: _ReplayJob, title: str, table: Any, neighbours: tuple[Any, ...], both_ways: bool, seed: int
 ) -> Replay:
     if not neighbours:
         raise SettingError("A replay needs a neighbour: give a table that lacks one row, or so.")
