@@ -190,20 +190,6 @@ def gaussian_advantage(epsilon: float, delta: float, rows: int = 1) -> float:
     return math.erf(rows * mu_of(epsilon, delta) / math.sqrt(8.0))
 
 
-def gaussian_auc(epsilon: float, delta: float, rows: int = 1) -> float:
-    """Largest AUC of any attacker if all noise is Gaussian: Phi(mu / sqrt 2).
-
-    Parameters
-    ----------
-    epsilon, delta : float
-        Of the promise for one row; delta above 0.
-    rows : int, default 1
-        Rows by which the worlds differ.
-    """
-    _for_rows(epsilon, delta, rows)
-    return (1.0 + math.erf(rows * mu_of(epsilon, delta) / 2.0)) / 2.0
-
-
 def _for_rows(epsilon: float, delta: float, rows: int) -> tuple[float, float]:
     if math.isnan(epsilon) or epsilon < 0 or not 0 <= delta <= 1:
         raise SettingError("A promise has epsilon >= 0 and delta between 0 and 1.")
