@@ -118,3 +118,11 @@ def test_packages_are_reached_without_an_import_of_their_own():
 def test_no_module_hides_a_public_name_of_its_package(package):
     names = import_module(package).__all__
     assert [name for name in names if find_spec(f"{package}.{name}")] == []
+
+
+def test_importing_reads_no_description_of_a_data_set():
+    text = (
+        "import voile.datasets; from voile.datasets.stored_set import read_set; "
+        "print(read_set.cache_info().currsize)"
+    )
+    assert run_python(text).strip() == "0"

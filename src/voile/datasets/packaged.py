@@ -19,31 +19,31 @@ def read_packaged(entry: StoredSet, package: str) -> DataSet:
     MissingExtra
         If the package is not installed.
     """
-    import pyarrow as pa
-
-    facts = entry.facts
-    if package == "statsmodels":
-        frame = _statsmodels_frame(facts.name)
-        X = pa.table({name: frame[name].to_numpy() for name in facts.schema})
-        y = frame[entry.target].to_numpy(dtype=np.float64)
-        return DataSet(X, y, facts.schema, facts, None, package)
-    from sklearn import datasets
-
-    bunch: Any = getattr(datasets, f"load_{facts.name}")()
-    if facts.image_shape is not None:
-        X, y = np.asarray(bunch.data), bunch.target.astype(np.int64)
-        return DataSet(X, y, facts.schema, facts, None, package)
-    X = pa.table(dict(zip(facts.schema, bunch.data.T.copy(), strict=True)))
-    if "target_names" in bunch:
-        y = bunch.target_names.astype(object)[bunch.target]
-    else:
-        y = bunch.target.astype(np.float64)
-    return DataSet(X, y, facts.schema, facts, None, package)
+    read = _of_statsmodels if package == "statsmodels" else _of_sklearn
+    X, y = read(entry)
+    return DataSet(X, y, entry.facts.schema, entry.facts, None, package)
 
 
-def _statsmodels_frame(name: str) -> Any:
+def _of_statsmodels(entry: StoredSet) -> tuple[Any, Any]:
     try:
         import statsmodels.datasets
     except ImportError:
         raise MissingExtra("statsmodels", "demo") from None
-    return getattr(statsmodels.datasets, name).load_pandas().data
+    import pyarrow as pa
+
+    frame = getattr(statsmodels.datasets, entry.facts.name).load_pandas().data
+    X = pa.table({name: frame[name].to_numpy() for name in entry.facts.schema})
+    return X, frame[entry.target].to_numpy(dtype=np.float64)
+
+
+def _of_sklearn(entry: StoredSet) -> tuple[Any, Any]:
+    import pyarrow as pa
+    from sklearn import datasets
+
+    bunch = getattr(datasets, f"load_{entry.facts.name}")()
+    if entry.facts.image_shape is not None:
+        return np.asarray(bunch.data), bunch.target.astype(np.int64)
+    X = pa.table(dict(zip(entry.facts.schema, bunch.data.T.copy(), strict=True)))
+    if "target_names" in bunch:
+        return X, bunch.target_names.astype(object)[bunch.target]
+    return X, bunch.target.astype(np.float64)

@@ -224,25 +224,21 @@ def _discoveries(epsilon: float, delta: float, gaussian: Gaussian) -> tuple[Tria
     few: Rows = {"size": [0.0] * 40 + [100.0] * math.ceil(4 * z), "kind": ["a"] * 40}
     few["kind"] = few["kind"] + ["a"] * (len(few["size"]) - 40)
     return (
-        Trial(
-            "discovery",
-            "a category present once",
-            PaidAccess(UNLISTED, threshold, level_count),
-            ROWS,
-            CANARY,
-            epsilon=strict,
-            delta=delta + slack,
-            method="rates",
-        ),
-        Trial(
-            "discovery",
-            "one more row of a category near the threshold",
-            PaidAccess(UNLISTED, threshold, level_count),
-            some,
-            CANARY,
-            epsilon=strict,
-            delta=delta + slack,
-            method="rates",
+        *(
+            Trial(
+                "discovery",
+                name,
+                PaidAccess(UNLISTED, threshold, level_count),
+                rows,
+                CANARY,
+                epsilon=strict,
+                delta=delta + slack,
+                method="rates",
+            )
+            for name, rows in (
+                ("a category present once", ROWS),
+                ("one more row of a category near the threshold", some),
+            )
         ),
         Trial(
             "discovery",
