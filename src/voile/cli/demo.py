@@ -16,7 +16,6 @@ import typer
 
 from voile.cli.options import AsJson
 
-TARGET = "many visits"
 MEANING = {
     "lncoins": "log coinsurance rate",
     "idp": "individual deductible",

@@ -143,7 +143,7 @@ class _Done:
     outcome: Outcome
     ledger: Ledger | None
 
-    def judge(self, job: _ReplayJob) -> list[Violation]:
+    def judge(self) -> list[Violation]:
         found = [*judge_alone(self.tape), *judge_coins(self.tape)]
         if self.ledger is not None:
             found += judge_ledger(self.tape, self.ledger)
@@ -185,19 +185,19 @@ def _replay(
     first = job.carry_out(table, seed)
     again = job.carry_out(table, seed + 1, first.tape)
     found = _Found()
-    found.add(first.judge(job))
+    found.add(first.judge())
     recorded = [first.tape]
     same = first.outcome.unlike(again.outcome)
     found.add(_unrepeatable(first, again, same))
     for neighbour in neighbours:
         other = job.carry_out(neighbour, seed + 2, first.tape)
-        found.add(other.judge(job))
+        found.add(other.judge())
         found.compare(first, other, same)
         if not both_ways:
             continue
         begun = job.carry_out(neighbour, seed + 3 + len(recorded))
         recorded.append(begun.tape)
-        found.add(begun.judge(job))
+        found.add(begun.judge())
         back = job.carry_out(table, seed + 2, begun.tape)
         found.compare(begun, back, same)
     found.add(list(judge_freshness(recorded)))
