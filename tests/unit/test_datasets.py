@@ -22,8 +22,8 @@ from voile import (
 )
 from voile.cli.datasets import run_list
 from voile.datasets.catalogue import find
-from voile.datasets.stored_set import spell_out
-from voile.errors import DataError, MissingExtra, SettingError
+from voile.datasets.stored_set import read_set, spell_out
+from voile.errors import DataError, MissingExtra, SchemaError, SettingError
 
 SHARED = Path(os.environ.get("VOILE_DATA") or Path(__file__).parents[3] / "shared" / "data")
 BUNDLED = ("randhie", "breast_cancer", "diabetes", "wine", "iris", "digits")
@@ -95,6 +95,33 @@ def test_patterns_are_spelled_out_in_order():
     assert spell_out("{a{1..2}|b}-{x|y}") == ["a1-x", "a1-y", "a2-x", "a2-y", "b-x", "b-y"]
     with pytest.raises(DataError, match="not closed"):
         spell_out("{a|b")
+    for wrong in ("{a}", "{1..b}", "{}"):
+        with pytest.raises(DataError, match="write braces as"):
+            spell_out(wrong)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("rows: 150", "rows: many"),
+        ("title: Iris plants", "titel: Iris plants"),
+        ("package: scikit-learn", "package: 3"),
+        ("voile_data_set: 1", "voile_data_set: 2"),
+        ("schema:", "download: {openml: x}\nschema:"),
+        ("schema:", "download: {id: 3}\nschema:"),
+        ("  columns:", "  columns:\n    a: {names: [petal width (cm)], kind: number}"),
+        ("  columns:", "  columns:\n    a: {names: 3, kind: number}"),
+        ("kind: category", "kind: categories"),
+    ],
+)
+def test_a_description_is_read_strictly(monkeypatch, tmp_path, before, after):
+    text = (Path(datasets.__file__).parent / "sets" / "iris.yaml").read_text(encoding="utf-8")
+    assert before in text
+    (tmp_path / "sets").mkdir()
+    (tmp_path / "sets" / "wrong.yaml").write_text(text.replace(before, after, 1), encoding="utf-8")
+    monkeypatch.setattr("voile.datasets.stored_set.files", lambda package: tmp_path)
+    with pytest.raises((DataError, SchemaError)):
+        read_set("wrong")
 
 
 def test_an_unknown_name_is_refused_with_a_guess():

@@ -71,6 +71,15 @@ class Download:
     splits: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
 
+_DOWNLOAD = {
+    "openml": int,
+    **dict.fromkeys(("numbers", "numbered", "missing"), str),
+    **dict.fromkeys(("types", "extra", "in_names", "renamed", "missing_in"), dict),
+    **dict.fromkeys(("classes", "splits"), dict),
+}
+"""What a file can say of a download, and in which form."""
+
+
 @dataclass(frozen=True, slots=True)
 class StoredSet:
     """A set of the catalogue: its facts, and how its rows are kept.
@@ -154,19 +163,23 @@ def _schema(data: object) -> Schema:
     content = _STRICT.fields(data, ("voile_schema", "columns", "target"), "schema", ("unit",))
     columns: dict[str, object] = {}
     for name, column in content["columns"].items():
-        if "names" in column:
-            alike = {key: value for key, value in column.items() if key != "names"}
-            patterns = _STRICT.texts(column["names"], name)
-            columns |= {one: alike for pattern in patterns for one in spell_out(pattern)}
-        else:
-            columns[name] = column
+        family = {key: value for key, value in column.items() if key != "names"}
+        patterns = _STRICT.texts(column["names"], name) if "names" in column else ()
+        members = [one for pattern in patterns for one in spell_out(pattern)] or [name]
+        for one in members:
+            if columns.setdefault(one, family) is not family:
+                _STRICT.refuse(f"column {one!r}", "described once", family)
     return Schema.from_dict({**content, "columns": columns})
 
 
 def _download(data: object) -> Download:
-    names = Download.__dataclass_fields__
-    content: dict[str, Any] = dict(_STRICT.fields(data, (), "download", tuple(names)))
-    for key in ("types", "extra"):  # in the file, columns by their type
+    """Read how to fetch a set; in the file, columns are listed by their type."""
+    content: dict[str, Any] = dict(_STRICT.fields(data, (), "download", tuple(_DOWNLOAD)))
+    for key, value in content.items():
+        kind = _DOWNLOAD[key]
+        if not isinstance(value, kind):
+            _STRICT.refuse(key, f"a {kind.__name__}", value)
+    for key in ("types", "extra"):
         listed = content.get(key, {}).items()
         content[key] = {one: kind for kind, columns in listed for one in columns}
     return Download(**content)
@@ -189,7 +202,9 @@ def spell_out(pattern: str) -> list[str]:
     else:
         raise DataError(f"In the pattern {pattern!r}, a brace is not closed: close it.")
     if len(parts) == 1:
-        first, last = parts[0].split("..")
+        first, _, last = parts[0].partition("..")
+        if not (first.isdigit() and last.isdigit()):
+            raise DataError(f"In the pattern {pattern!r}, write braces as {{a|b}} or {{1..9}}.")
         parts = [str(k).zfill(len(first)) for k in range(int(first), int(last) + 1)]
     middles = [middle for part in parts for middle in spell_out(part)]
     tails = spell_out(pattern[start:])
