@@ -25,7 +25,7 @@ import numpy as np
 from voile.audit import AuditReport, Finding, find_trials, judge, lower_bound
 from voile.audit.trials import catalogue
 from voile.privacy import noise
-from voile.privacy.gaussian_dp import analytic_gaussian_scale
+from voile.privacy.gaussian_dp import mu_of
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests/statistical"))
 
@@ -40,7 +40,7 @@ def release_count(rows: list[float]) -> float:
     return float(len(rows) + noise.gaussian(1, SCALE * GRID)[0] / GRID)
 
 
-SCALE = analytic_gaussian_scale(EPSILON, DELTA, 1.0)
+SCALE = 1.0 / mu_of(EPSILON, DELTA)
 
 
 def audit_the_auditor() -> dict[str, Any]:

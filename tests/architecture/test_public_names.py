@@ -4,6 +4,8 @@ import ast
 import os
 import subprocess
 import sys
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -110,3 +112,17 @@ def test_a_planted_heavy_import_is_found(tmp_path):
 def test_packages_are_reached_without_an_import_of_their_own():
     code = "import voile; voile.audit.lower_bound; voile.federated.Federation"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize("package", ["voile.audit", "voile.datasets", "voile.federated"])
+def test_no_module_hides_a_public_name_of_its_package(package):
+    names = import_module(package).__all__
+    assert [name for name in names if find_spec(f"{package}.{name}")] == []
+
+
+def test_importing_reads_no_description_of_a_data_set():
+    text = (
+        "import voile.datasets; from voile.datasets.stored_set import read_set; "
+        "print(read_set.cache_info().currsize)"
+    )
+    assert run_python(text).strip() == "0"

@@ -62,12 +62,12 @@ PUBLIC_CHOICES: dict[str, set[str]] = {
     "voile.audit.many_canaries": {"numpy.random.default_rng"},
     "voile.audit.paired": {"numpy.random.default_rng"},
     # Made-up rows of trials.
-    "voile.audit.trials.clients": {"numpy.random.default_rng"},
+    "voile.audit.trials.federated.clients": {"numpy.random.default_rng"},
     "voile.audit.trials.networks": {"numpy.random.default_rng"},
     # Which row is in which training.
     "voile.audit.membership.shadows": {"numpy.random.default_rng"},
     # Made-up tables.
-    "voile.audit.prototype_leaks": {"numpy.random.Generator", "numpy.random.default_rng"},
+    "voile.audit.leaks.lvq": {"numpy.random.Generator", "numpy.random.default_rng"},
 }
 """Modules that draw for a public choice alone (never noise): module -> dotted names it may use."""
 

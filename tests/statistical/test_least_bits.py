@@ -22,8 +22,7 @@ from voile import (
     protect,
     summarize,
 )
-from voile.audit.core_attacks import least_bits_test
-from voile.audit.core_attacks.least_bits import grids_of, lowest_bits
+from voile.audit.leaks.least_bits import grids_of, least_bits_test, lowest_bits
 from voile.errors import DataError, SettingError
 from voile.privacy.budget import Budget
 from voile.privacy.events import Gaussian, Laplace, Plan, Pure, Step

@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 
 from voile.audit.insider import Insider, is_watchable
-from voile.audit.trials import ebm, explainer, maps, prototypes
+from voile.audit.trials import blackbox, ebm, locally_linear, lvq
 from voile.privacy import noise
 from voile.privacy.gaussian_dp import mu_of
 from voile.privacy.sources.witness import WitnessSource
 
 EPSILON, DELTA = 8.0, 1e-5
-FAMILIES = (ebm, prototypes, maps, explainer)
+FAMILIES = (ebm, lvq, locally_linear, blackbox)
 ALL = {one.title: one for module in FAMILIES for one in module.trials(EPSILON, DELTA)}
 WATCHED = [
     title
@@ -104,7 +104,7 @@ def test_the_published_rule_for_steps_is_noticed(strategy):
     settings = {"confidence": CONFIDENCE, "processes": 1, "random_state": 1, "noise_seed": 2}
     trial = ALL[title]
     assert not trial.audit(60, **settings).broken
-    fit = explainer.count_steps(strategy, epsilon=EPSILON, delta=DELTA, faithful=True)
+    fit = blackbox.count_steps(strategy, epsilon=EPSILON, delta=DELTA, faithful=True)
     published = type(trial)(**{**vars(trial), "fit": fit})
     assert published.audit(**settings).broken
 

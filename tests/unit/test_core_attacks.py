@@ -24,6 +24,10 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 
 import voile
+from attacks.copies import find_secrets, read_copies
+from attacks.messages import compare_outcomes, observe
+from attacks.odd_values import SECRET, odd_values
+from attacks.refusals import CountedColumn, refusal_timing
 from voile import (
     Category,
     EBMClassifier,
@@ -39,16 +43,6 @@ from voile import (
     protect,
     summarize,
 )
-from voile.audit.core_attacks import (
-    CountedColumn,
-    compare_outcomes,
-    find_secrets,
-    observe,
-    odd_values,
-    read_copies,
-    refusal_timing,
-)
-from voile.audit.core_attacks.odd_values import SECRET
 from voile.errors import BudgetExceeded, LedgerError, SettingError, VoileError
 from voile.federated import Desk, Federation
 from voile.privacy import noise

@@ -16,12 +16,14 @@ import sklearn.datasets
 from voile import Category, Number, datasets
 from voile.cli.datasets import fetch_dataset
 from voile.datasets.catalogue import find
-from voile.datasets.downloads import ADULT_SPLITS, DOWNLOADS
-from voile.datasets.entry import Packaged
-from voile.datasets.motion import ACTIVITIES
 from voile.errors import DataError
 
 SHARED = Path(os.environ.get("VOILE_DATA") or Path(__file__).parents[3] / "shared" / "data")
+DOWNLOADS = {name: find(name).download for name in datasets.names() if datasets.can_fetch(name)}
+ADULT_SPLITS = {
+    part: (sum(classes.values()), classes[">50K"])
+    for part, classes in DOWNLOADS["adult"].splits.items()
+}
 HOUSING_NAMES = (
     "MedInc",
     "HouseAge",
@@ -112,7 +114,7 @@ def give(monkeypatch, frame):
     def fetch_openml(*, data_id, as_frame, parser, cache):
         assert as_frame
         assert not cache
-        assert data_id in {getattr(form, "data_id", None) for form in DOWNLOADS.values()}
+        assert data_id in {form.openml for form in DOWNLOADS.values()}
         return SimpleNamespace(frame=frame)
 
     monkeypatch.setattr(sklearn.datasets, "fetch_openml", fetch_openml)
@@ -206,7 +208,8 @@ def test_details_of_openml_are_undone(monkeypatch):
     assert set(telco["SeniorCitizen"].to_pylist()) == {"0", "1"}
     give(monkeypatch, made("uci_har"))
     datasets.fetch("uci_har")
-    assert datasets.load("uci_har").y[:6].tolist() == list(ACTIVITIES)
+    uci_har = datasets.load("uci_har")
+    assert uci_har.y[:6].tolist() == list(uci_har.schema.target.levels)
 
 
 def test_splits_of_adult_are_told_by_their_published_counts(monkeypatch):
@@ -280,7 +283,7 @@ def test_a_folder_that_cannot_be_made_is_said(tmp_path):
 
 def test_what_cannot_be_fetched_says_why():
     for name in set(datasets.names()) - set(DOWNLOADS):
-        packaged = isinstance(find(name).home, Packaged)
+        packaged = find(name).package is not None
         with pytest.raises(DataError, match="nothing to fetch" if packaged else "VOILE_DATA"):
             datasets.fetch(name)
 

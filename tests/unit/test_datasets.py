@@ -22,9 +22,8 @@ from voile import (
 )
 from voile.cli.datasets import list_datasets
 from voile.datasets.catalogue import find
-from voile.datasets.downloads import DOWNLOADS
-from voile.datasets.motion import feature_names
-from voile.errors import DataError, MissingExtra, SettingError
+from voile.datasets.stored_set import read_set, spell_out
+from voile.errors import DataError, MissingExtra, SchemaError, SettingError
 
 SHARED = Path(os.environ.get("VOILE_DATA") or Path(__file__).parents[3] / "shared" / "data")
 BUNDLED = ("randhie", "breast_cancer", "diabetes", "wine", "iris", "digits")
@@ -43,7 +42,11 @@ def nothing_around(monkeypatch, tmp_path):
 
 
 def test_all_sets_are_listed():
-    assert set(BUNDLED) | set(DOWNLOADS) | set(BY_HAND) == set(datasets.names())
+    described = {path.stem for path in (Path(datasets.__file__).parent / "sets").iterdir()}
+    assert len(datasets.names()) == len(described)
+    assert described == set(datasets.names())
+    fetched = {name for name in datasets.names() if datasets.can_fetch(name)}
+    assert fetched == described - set(BUNDLED) - set(BY_HAND)
 
 
 @pytest.mark.parametrize("name", datasets.names())
@@ -80,9 +83,45 @@ def test_hospital_stays_are_protected_by_patient():
 
 
 def test_motion_has_the_published_number_of_features():
-    assert len(set(feature_names())) == len(feature_names()) == 561
-    assert feature_names()[0] == "tBodyAcc-mean()-X"
-    assert feature_names()[554] == "angle(tBodyAccMean,gravityMean)"
+    features = list(datasets.describe("uci_har").schema)
+    assert len(features) == 561
+    assert features[0] == "tBodyAcc-mean()-X"
+    assert features[554] == "angle(tBodyAccMean,gravityMean)"
+
+
+def test_patterns_are_spelled_out_in_order():
+    assert spell_out("age") == ["age"]
+    assert spell_out("p_{08..10}") == ["p_08", "p_09", "p_10"]
+    assert spell_out("{a{1..2}|b}-{x|y}") == ["a1-x", "a1-y", "a2-x", "a2-y", "b-x", "b-y"]
+    with pytest.raises(DataError, match="not closed"):
+        spell_out("{a|b")
+    for wrong in ("{a}", "{1..b}", "{}"):
+        with pytest.raises(DataError, match="write braces as"):
+            spell_out(wrong)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("rows: 150", "rows: many"),
+        ("title: Iris plants", "titel: Iris plants"),
+        ("package: scikit-learn", "package: 3"),
+        ("voile_data_set: 1", "voile_data_set: 2"),
+        ("schema:", "download: {openml: x}\nschema:"),
+        ("schema:", "download: {id: 3}\nschema:"),
+        ("  columns:", "  columns:\n    a: {names: [petal width (cm)], kind: number}"),
+        ("  columns:", "  columns:\n    a: {names: 3, kind: number}"),
+        ("kind: category", "kind: categories"),
+    ],
+)
+def test_a_description_is_read_strictly(monkeypatch, tmp_path, before, after):
+    text = (Path(datasets.__file__).parent / "sets" / "iris.yaml").read_text(encoding="utf-8")
+    assert before in text
+    (tmp_path / "sets").mkdir()
+    (tmp_path / "sets" / "wrong.yaml").write_text(text.replace(before, after, 1), encoding="utf-8")
+    monkeypatch.setattr("voile.datasets.stored_set.files", lambda package: tmp_path)
+    with pytest.raises((DataError, SchemaError)):
+        read_set("wrong")
 
 
 def test_an_unknown_name_is_refused_with_a_guess():

@@ -107,8 +107,6 @@ def test_errors_of_blends_are_those_of_the_noise(classes):
     assert np.allclose(typical.std(axis=0), bank.typical_errors, rtol=0.03)
     contrast = typical - typical.mean(axis=1, keepdims=True)
     assert np.allclose(contrast.std(axis=0), bank.contrast_errors, rtol=0.03)
-    distinct = drawn - drawn.mean(axis=1, keepdims=True)
-    assert np.allclose(distinct.std(axis=0), bank.distinct_errors, rtol=0.03)
     noise = np.linalg.norm(bank.contrast_errors, axis=1) / np.linalg.norm(bank.contrast, axis=1)
     assert np.allclose(bank.noise, noise)
 

@@ -12,7 +12,7 @@ from dataclasses import FrozenInstanceError
 
 import pytest
 
-from voile.audit.explainer_leaks import ALARM, STEPS, step_count_test
+from voile.audit.leaks.blackbox import ALARM, STEPS, step_count_test
 from voile.errors import SettingError
 from voile.privacy.gaussian_dp import mu_of
 

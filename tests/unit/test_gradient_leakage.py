@@ -18,8 +18,8 @@ from voile.audit.gradient_leakage import (  # noqa: E402
     selective_faithful,
     un_noised,
 )
+from voile.audit.gradient_leakage.analytic import infer_labels  # noqa: E402
 from voile.audit.gradient_leakage.gradients import example_gradients  # noqa: E402
-from voile.audit.gradient_leakage.labels import infer_labels  # noqa: E402
 from voile.errors import DataError, MissingExtra, SettingError  # noqa: E402
 from voile.privacy import noise  # noqa: E402
 

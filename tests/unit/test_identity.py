@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from attacks.odd_values import SECRET, odd_values
 from voile import Number, Schema, Unit, hold_out
-from voile.audit.core_attacks.odd_values import SECRET, odd_values
 from voile.privacy.budget import Relation
 from voile.privacy.encode import Identity, encode_values, loosely
 from voile.privacy.encode.identity import identity_of

@@ -28,7 +28,6 @@ from voile.privacy.calibrate import (
     approximate_share,
     calibrate,
     gaussian_share,
-    laplace_share,
     poisson_share,
     threshold_share,
 )
@@ -39,6 +38,7 @@ from voile.privacy.events import (
     Plan,
     PoissonGaussian,
     Pure,
+    Step,
     Threshold,
     Unprotected,
 )
@@ -94,7 +94,7 @@ def test_a_refusal_changes_nothing(ledger):
     [
         SHAPE,
         Plan((gaussian_share("a", 0.3, count=7), threshold_share("b", 0.7, delta=5e-7))),
-        Plan((laplace_share("a", 0.5), gaussian_share("b", 0.5))),
+        Plan((Step("a", Laplace(1, math.sqrt(2.0))), gaussian_share("b", 0.5))),
         Plan((poisson_share("a", 1.0, rate=0.05, count=100),)),
         Plan((approximate_share("a", 1.0, delta=1e-6),)),
     ],
@@ -527,11 +527,9 @@ def test_urls_of_paths_are_absolute(tmp_path, monkeypatch):
 
 
 def test_the_export_holds_every_entry(ledger):
-    ledger.spend(calibrate(Budget(0.03, 1e-6), Plan((laplace_share("a", 1.0),))), "laplace")
-    with ledger.reserve(
-        Plan.of(a=Gaussian(count=2, noise_multiplier=50)), "explain"
-    ) as reservation:
-        reservation.charge(PIECE)
+    ledger.spend(calibrate(Budget(0.03, 1e-6), Plan((Step("a", Laplace(1, 1.0)),))), "laplace")
+    with ledger.reserve(Plan.of(a=Gaussian(count=2, noise_multiplier=50)), "explain") as held:
+        held.charge(PIECE)
     ledger.spend(Plan.of(a=Threshold(noise_multiplier=70, delta=1e-9), b=Pure(epsilon=1e-3)), "é\n")
     data = json.loads(ledger.to_json())
     assert data == ledger.to_dict()

@@ -29,7 +29,7 @@ from voile import (
     protect,
     summarize,
 )
-from voile.audit.prototype_leaks import prototypes_of
+from voile.audit.leaks.lvq import prototypes_of
 from voile.audit.runs import collect_runs
 from voile.errors import NoLedgerWarning
 from voile.privacy import origins

@@ -12,9 +12,9 @@ from voile.audit.replaying.laws import (
     choice_law,
     gaussian_delta,
     gaussian_epsilon,
+    least_epsilon,
     stretched_delta,
 )
-from voile.audit.replaying.oracle import least_epsilon
 from voile.privacy.accounting import compose
 from voile.privacy.budget import Relation
 from voile.privacy.events import (

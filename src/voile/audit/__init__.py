@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from voile.audit.replaying.record import Replay
     from voile.audit.replaying.replay import replay, replay_mechanism
     from voile.audit.trials.catalogue import find_trials, self_audit
-    from voile.audit.verify import Verification, verify
+    from voile.audit.verification import Verification, verify
 
 _HOMES = {
     "AuditReport": "voile.audit.finding",
-    "Verification": "voile.audit.verify",
-    "verify": "voile.audit.verify",
+    "Verification": "voile.audit.verification",
+    "verify": "voile.audit.verification",
     "Finding": "voile.audit.finding",
     "Replay": "voile.audit.replaying.record",
     "find_trials": "voile.audit.trials.catalogue",

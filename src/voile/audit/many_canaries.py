@@ -19,8 +19,8 @@ from voile.audit.bounds import epsilon_in_one_run
 from voile.audit.finding import Finding
 from voile.audit.insider import Insider, is_watchable
 from voile.audit.joining import add_row
-from voile.audit.paired import name_of
-from voile.audit.two_worlds import Z_95, Estimate
+from voile.audit.paired import check_claim, name_of
+from voile.audit.two_worlds import Estimate
 from voile.errors import DataError, SettingError
 from voile.privacy import noise
 
@@ -85,10 +85,7 @@ def one_run(
     canaries = list(canaries)
     if len(canaries) < _FEWEST:
         raise SettingError(f"One run needs at least {_FEWEST} canaries. Got {len(canaries)}.")
-    if not (0.0 < confidence < 1.0 and 0.0 <= delta < 1.0):
-        raise SettingError("A confidence lies between 0 and 1, and so does delta.")
-    if epsilon is not None and not epsilon >= 0.0:
-        raise SettingError(f"A claimed epsilon is 0 or more. Got {epsilon!r}.")
+    check_claim(confidence, delta, epsilon)
     there = np.random.default_rng(random_state).random(len(canaries)) < 0.5
     with nullcontext() if noise_seed is None else noise.fixed_noise(noise_seed):
         if is_watchable(fit) and score is None and join is None:
@@ -149,7 +146,6 @@ def _judge(
     alarms = scores > np.median(scores)
     wrong, caught = int((alarms & ~there).sum()), int((alarms & there).sum())
     rates = caught / max(int(there.sum()), 1), wrong / max(int((~there).sum()), 1)
-    value, error = rates[0] - rates[1], 1.0 / float(np.sqrt(count))
     return Finding(
         name=name,
         claimed=claimed,
@@ -167,8 +163,6 @@ def _judge(
         with_canary=int(there.sum()),
         right=best[1],
         guesses=best[2],
-        advantage=Estimate(
-            value, error, max(value - Z_95 * error, -1.0), min(value + Z_95 * error, 1.0)
-        ),
+        advantage=Estimate.around(rates[0] - rates[1], 1.0 / float(np.sqrt(count)), -1.0, 1.0),
         note=note,
     )

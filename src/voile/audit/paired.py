@@ -28,7 +28,7 @@ from voile.audit.guessing import Limits, as_table, learn_direction, learn_limits
 from voile.audit.insider import Insider, all_gaussian, is_watchable
 from voile.audit.joining import add_row, all_but_last
 from voile.audit.runs import collect_runs
-from voile.audit.two_worlds import Z_95, Estimate
+from voile.audit.two_worlds import Estimate
 from voile.errors import DataError, SettingError
 from voile.privacy import noise
 from voile.privacy.gaussian_dp import epsilon_of, mu_of
@@ -339,9 +339,7 @@ def _advantage(counts: _Counts) -> Estimate:
         rates.append(hits / max(of, 1))
         smooth = (hits + 1) / (of + 2)
         variance += smooth * (1.0 - smooth) / (of + 2)
-    value, error = rates[0] - rates[1], math.sqrt(variance)
-    low, high = max(value - Z_95 * error, -1.0), min(value + Z_95 * error, 1.0)
-    return Estimate(value, error, low, high)
+    return Estimate.around(rates[0] - rates[1], math.sqrt(variance), -1.0, 1.0)
 
 
 def _digest(coins: Flags) -> str:
@@ -379,9 +377,14 @@ def _check(
         raise SettingError(f"The method must be one of {get_args(PairedMethod)}. Got {method!r}.")
     if isinstance(runs, bool) or not isinstance(runs, int) or runs < _FEWEST:
         raise SettingError(f"The number of runs must be {_FEWEST} or more. Got {runs!r}.")
+    check_claim(confidence, delta, epsilon)
+    if resume is not None and random_state is None:
+        raise SettingError("Runs can be resumed with the same coins alone: give random_state.")
+
+
+def check_claim(confidence: float, delta: float, epsilon: float | None) -> None:
+    """Refuse a confidence or a claim that makes no sense."""
     if not (0.0 < confidence < 1.0 and 0.0 <= delta < 1.0):
         raise SettingError("A confidence lies between 0 and 1, and so does delta.")
     if epsilon is not None and not epsilon >= 0.0:
         raise SettingError(f"A claimed epsilon is 0 or more. Got {epsilon!r}.")
-    if resume is not None and random_state is None:
-        raise SettingError("Runs can be resumed with the same coins alone: give random_state.")

@@ -45,6 +45,12 @@ class Estimate:
     lower: float
     upper: float
 
+    @classmethod
+    def around(cls, value: float, error: float, lowest: float, highest: float) -> Estimate:
+        """A value and its normal interval, within what it can be."""
+        lower, upper = max(value - Z_95 * error, lowest), min(value + Z_95 * error, highest)
+        return cls(value, error, lower, upper)
+
     def __str__(self) -> str:
         return f"{self.value:.4g} (95 % interval {self.lower:.4g} to {self.upper:.4g})"
 
@@ -84,8 +90,7 @@ def estimate(values: ArrayLike, lowest: float = -math.inf, highest: float = math
     if math.isfinite(lowest) and math.isfinite(highest):
         each = np.append(each, [lowest, highest])
     error = float(each.std(ddof=1)) / math.sqrt(len(each))
-    lower, upper = max(value - Z_95 * error, lowest), min(value + Z_95 * error, highest)
-    return Estimate(value, error, lower, upper)
+    return Estimate.around(value, error, lowest, highest)
 
 
 def tell_apart(without: ArrayLike, with_row: ArrayLike) -> Attack:
@@ -111,8 +116,7 @@ def tell_apart(without: ArrayLike, with_row: ArrayLike) -> Attack:
     parts = (beats.mean(axis=1) + beats.mean(axis=0)) / 2.0
     spread = estimate(2.0 * (parts - parts.mean()), -1.0, 1.0).standard_error
     auc = float(beats.mean())
-    lower, upper = max(auc - Z_95 * spread, 0.0), min(auc + Z_95 * spread, 1.0)
-    return Attack(estimate(gains, -1.0, 1.0), Estimate(auc, spread, lower, upper))
+    return Attack(estimate(gains, -1.0, 1.0), Estimate.around(auc, spread, 0.0, 1.0))
 
 
 def _best_limit(low: Floats, high: Floats) -> float:
@@ -188,20 +192,6 @@ def gaussian_advantage(epsilon: float, delta: float, rows: int = 1) -> float:
     """
     _for_rows(epsilon, delta, rows)
     return math.erf(rows * mu_of(epsilon, delta) / math.sqrt(8.0))
-
-
-def gaussian_auc(epsilon: float, delta: float, rows: int = 1) -> float:
-    """Largest AUC of any attacker if all noise is Gaussian: Phi(mu / sqrt 2).
-
-    Parameters
-    ----------
-    epsilon, delta : float
-        Of the promise for one row; delta above 0.
-    rows : int, default 1
-        Rows by which the worlds differ.
-    """
-    _for_rows(epsilon, delta, rows)
-    return (1.0 + math.erf(rows * mu_of(epsilon, delta) / 2.0)) / 2.0
 
 
 def _for_rows(epsilon: float, delta: float, rows: int) -> tuple[float, float]:

@@ -18,7 +18,6 @@ from voile.cli.account import current, part_of, tell_ledger
 from voile.cli.options import AsJson
 from voile.cli.results import print_json
 
-TARGET = "many visits"
 MEANING = {
     "lncoins": "log coinsurance rate",
     "idp": "individual deductible",

@@ -83,7 +83,7 @@ def verify(
 
         voile verify hospital.db --head 12:ab...
     """
-    from voile.audit.verify import verify as check
+    from voile.audit.verification import verify as check
 
     found = check(file, key=key, ledger=ledger, head=head, dataset=dataset)
     print(found.to_json() if as_json else found)

@@ -9,13 +9,12 @@ Number(1, 6.9)
 """
 
 from voile.datasets.catalogue import can_fetch, describe, fetch, load, names, where
-from voile.datasets.data_set import DataSet
-from voile.datasets.facts import Facts
+from voile.datasets.data_set import DataSet, DataSetFacts
 from voile.datasets.places import folder
 
 __all__ = [
     "DataSet",
-    "Facts",
+    "DataSetFacts",
     "can_fetch",
     "describe",
     "fetch",

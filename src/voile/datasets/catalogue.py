@@ -4,54 +4,45 @@ from __future__ import annotations
 
 import difflib
 import os
-from functools import cache
 from pathlib import Path
-from types import MappingProxyType
 
 from voile.datasets import places
-from voile.datasets.data_set import DataSet
-from voile.datasets.entry import Entry, Packaged, StoredPictures, StoredTable
-from voile.datasets.facts import Facts
+from voile.datasets.data_set import DataSet, DataSetFacts
+from voile.datasets.packaged import read_packaged
 from voile.datasets.stored_files import read_pictures, read_table
+from voile.datasets.stored_set import StoredSet, read_set
 from voile.errors import DataError, SettingError
 
-
-@cache
-def entries() -> MappingProxyType[str, Entry]:
-    """Return every entry by its name: tables, pictures, texts, then what packages ship."""
-    # Schemas of pictures have thousands of columns: made on first use, so that importing is light.
-    from voile.datasets import customers, measurements, motion, packaged, people, pictures, texts
-
-    modules = (people, customers, measurements, motion, pictures, texts, packaged)
-    return MappingProxyType(
-        {entry.facts.name: entry for module in modules for entry in module.entries()}
-    )
+_NAMES = (
+    *("adult", "diabetes130", "telco_churn", "credit_fraud"),
+    *("cal_housing", "wine_quality", "elevators", "segment", "uci_har", "hapt_har561"),
+    *("mnist", "fashion_mnist", "fer", "blood_cells", "imdb"),
+    *("randhie", "breast_cancer", "diabetes", "wine", "iris", "digits"),
+)
+"""Tables, pictures, texts, then what packages ship; each is described in ``sets/NAME.yaml``."""
 
 
 def names() -> tuple[str, ...]:
     """Return the names of all data sets."""
-    return tuple(entries())
+    return _NAMES
 
 
-def find(name: str) -> Entry:
-    """Return one entry.
+def find(name: str) -> StoredSet:
+    """Return one set of the catalogue.
 
     Raises
     ------
     SettingError
         If there is no such data set.
     """
-    found = entries().get(name) if isinstance(name, str) else None
-    if found is None:
-        near = difflib.get_close_matches(str(name), names(), n=1)
-        guess = f" Did you mean {near[0]!r}?" if near else ""
-        raise SettingError(
-            f"There is no data set {name!r}.{guess} There are: {', '.join(names())}."
-        )
-    return found
+    if name in _NAMES:
+        return read_set(name)
+    near = difflib.get_close_matches(str(name), _NAMES, n=1)
+    guess = f" Did you mean {near[0]!r}?" if near else ""
+    raise SettingError(f"There is no data set {name!r}.{guess} There are: {', '.join(_NAMES)}.")
 
 
-def describe(name: str) -> Facts:
+def describe(name: str) -> DataSetFacts:
     """Return what is known of a data set, without reading its rows.
 
     Parameters
@@ -61,7 +52,7 @@ def describe(name: str) -> Facts:
 
     Returns
     -------
-    Facts
+    DataSetFacts
 
     Raises
     ------
@@ -79,9 +70,7 @@ def can_fetch(name: str) -> bool:
     SettingError
         If there is no such data set.
     """
-    from voile.datasets.downloads import DOWNLOADS
-
-    return find(name).facts.name in DOWNLOADS
+    return find(name).download is not None
 
 
 def where(name: str, *, folder: str | os.PathLike[str] | None = None) -> str | None:
@@ -135,22 +124,16 @@ def load(
     """
     entry = find(name)
     _check_split(entry.facts, split)
-    if isinstance(entry.home, Packaged):
-        content = entry.home.read()
-        return DataSet(
-            content.X, content.y, entry.facts.schema, entry.facts, None, entry.home.package
-        )
+    if entry.package is not None:
+        return read_packaged(entry, entry.package)
     path = places.find_file(entry, folder)
     if path is None:
         raise DataError(
             f"The data set {name!r} ({entry.file}) is in none of the folders that were looked in: "
-            f"{_remedy(name)}."
+            f"{_remedy(entry)}."
         )
-    match entry.home:
-        case StoredTable():
-            return read_table(entry, entry.home, path, split)
-        case StoredPictures():
-            return read_pictures(entry, entry.home, path, split)
+    read = read_table if entry.facts.image_shape is None else read_pictures
+    return read(entry, path, split)
 
 
 def fetch(name: str, folder: str | os.PathLike[str] | None = None) -> Path:
@@ -186,13 +169,13 @@ def fetch(name: str, folder: str | os.PathLike[str] | None = None) -> Path:
     from voile.datasets.downloads import download
 
     entry = find(name)
-    if isinstance(entry.home, Packaged):
+    if entry.package is not None:
         raise DataError(
-            f"The data set {name!r} comes with {entry.home.package}, so there is nothing to fetch: "
+            f"The data set {name!r} comes with {entry.package}, so there is nothing to fetch: "
             f"voile.datasets.load({name!r}) has it at once."
         )
-    if not can_fetch(name):
-        raise DataError(f"The data set {name!r} cannot be fetched: {_remedy(name)}.")
+    if entry.download is None:
+        raise DataError(f"The data set {name!r} cannot be fetched: {_remedy(entry)}.")
     place = places.folder() if folder is None else Path(folder)
     path = place / str(entry.file)
     if path.is_file():
@@ -203,11 +186,11 @@ def fetch(name: str, folder: str | os.PathLike[str] | None = None) -> Path:
         raise DataError(
             f"The folder {str(place)!r} cannot be made ({error.strerror}): give another one."
         ) from error
-    download(entry, path)
+    download(entry, entry.download, path)
     return path
 
 
-def _check_split(facts: Facts, split: str | None) -> None:
+def _check_split(facts: DataSetFacts, split: str | None) -> None:
     if split is None or split in facts.splits:
         return
     if not facts.splits:
@@ -221,10 +204,11 @@ def _check_split(facts: Facts, split: str | None) -> None:
     )
 
 
-def _remedy(name: str) -> str:
+def _remedy(entry: StoredSet) -> str:
     """Say how to get a set that is not there."""
-    by_hand = f"set {places.VARIABLE} to a folder that has {find(name).file}"
-    if can_fetch(name):
-        return f"run voile datasets fetch {name}, or {by_hand}"
-    other = ", or fetch uci_har, the same experiment" if name == "hapt_har561" else ""
+    by_hand = f"set {places.VARIABLE} to a folder that has {entry.file}"
+    if entry.download is not None:
+        return f"run voile datasets fetch {entry.facts.name}, or {by_hand}"
+    same = entry.same_experiment
+    other = "" if same is None else f", or fetch {same}, the same experiment"
     return f"it is not on OpenML, so {by_hand}{other}"

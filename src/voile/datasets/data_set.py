@@ -1,4 +1,4 @@
-"""A public data set with its rows."""
+"""A public data set: what is publicly known of it, and its rows."""
 
 from __future__ import annotations
 
@@ -8,12 +8,80 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.datasets.facts import Facts
 from voile.errors import MissingExtra
 from voile.schema import Schema
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+@dataclass(frozen=True, slots=True)
+class DataSetFacts:
+    """One public data set in words, with its public schema, before any of its rows is read.
+
+    Attributes
+    ----------
+    name : str
+        What `load` calls it.
+    title : str
+        What its authors call it.
+    task : str
+        "classification", "regression" or "text".
+    rows : int
+        Published number of rows, of all splits together.
+    schema : Schema
+        Columns with their documented bounds and levels, and the target. What the documentation
+        does not say is left open, and is then found privately.
+    source : str
+        Who collected the rows, and where they are published.
+    bounds : str
+        Where the bounds and levels of the schema come from.
+    licence : str
+        As far as it is stated.
+    citation : str
+        What to cite.
+    note : str
+        What to know before using it.
+    splits : tuple of str
+        Official splits, the one to train on first; empty if there is none.
+    image_shape : tuple of int, or None
+        Height, width and, for colour, 3, if each row is a picture.
+    """
+
+    name: str
+    title: str
+    task: str
+    rows: int
+    schema: Schema
+    source: str
+    bounds: str
+    licence: str
+    citation: str
+    note: str = ""
+    splits: tuple[str, ...] = ()
+    image_shape: tuple[int, ...] | None = None
+
+    @property
+    def features(self) -> int:
+        """Number of features; a text counts as one."""
+        return max(len(self.schema), 1)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything but the schema as plain values."""
+        return {
+            "name": self.name,
+            "title": self.title,
+            "task": self.task,
+            "rows": self.rows,
+            "features": self.features,
+            "source": self.source,
+            "bounds": self.bounds,
+            "licence": self.licence,
+            "citation": self.citation,
+            "note": self.note,
+            "splits": list(self.splits),
+            "image_shape": None if self.image_shape is None else list(self.image_shape),
+        }
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,7 +97,7 @@ class DataSet:
         Classes as in the schema's target, or real numbers.
     schema : Schema
         Of the columns of `X`, with the target.
-    facts : Facts
+    facts : DataSetFacts
         Title, origin, licence, citation and notes.
     split : str or None
         The official split these rows are, or None for all rows.
@@ -40,7 +108,7 @@ class DataSet:
     X: Any = field(repr=False)
     y: NDArray[Any] = field(repr=False)
     schema: Schema = field(repr=False)
-    facts: Facts = field(repr=False)
+    facts: DataSetFacts = field(repr=False)
     split: str | None
     place: str
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
-from voile.datasets.entry import Entry, Packaged
+from voile.datasets.stored_set import StoredSet
 from voile.errors import DataError
 
 VARIABLE = "VOILE_DATA"
@@ -26,12 +26,12 @@ def folder() -> Path:
     return (Path(given) if given else Path.home() / ".cache") / "voile"
 
 
-def find_file(entry: Entry, given: str | os.PathLike[str] | None = None) -> Path | None:
+def find_file(entry: StoredSet, given: str | os.PathLike[str] | None = None) -> Path | None:
     """Return the first file that has the rows of a set, or None.
 
     Parameters
     ----------
-    entry : Entry
+    entry : StoredSet
     given : path or None
         A folder to look in first.
 
@@ -48,11 +48,11 @@ def find_file(entry: Entry, given: str | os.PathLike[str] | None = None) -> Path
     return None
 
 
-def place_of(entry: Entry, given: str | os.PathLike[str] | None = None) -> str | None:
+def place_of(entry: StoredSet, given: str | os.PathLike[str] | None = None) -> str | None:
     """Say where the rows of a set can be had now: a file, a package, or nowhere (None)."""
-    if isinstance(entry.home, Packaged):
-        package = entry.home.package
-        return package if find_spec(_MODULES.get(package, package)) is not None else None
+    if entry.package is not None:
+        module = _MODULES.get(entry.package, entry.package)
+        return entry.package if find_spec(module) is not None else None
     path = find_file(entry, given)
     return None if path is None else str(path)
 

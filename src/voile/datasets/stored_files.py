@@ -17,13 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.datasets.data_set import DataSet
-from voile.datasets.entry import Entry, StoredPictures, StoredTable
+from voile.datasets.stored_set import StoredSet
 from voile.errors import DataError
 from voile.files import replace_file
 from voile.schema import Category
 
 
-def read_table(entry: Entry, home: StoredTable, path: Path, split: str | None) -> DataSet:
+def read_table(entry: StoredSet, path: Path, split: str | None) -> DataSet:
     """Read a table, or one of its splits, from a Parquet file.
 
     Raises
@@ -36,12 +36,13 @@ def read_table(entry: Entry, home: StoredTable, path: Path, split: str | None) -
     import pyarrow.parquet as pq
 
     facts = entry.facts
-    wanted = [*facts.schema, *home.carried, home.target, *(["split"] if facts.splits else [])]
+    assert entry.target is not None, "a table has a column to predict"
+    wanted = [*facts.schema, *entry.carried, entry.target, *(["split"] if facts.splits else [])]
     try:
         # A column that a copy lacks is absent, or there without values and of no type.
         present = {one.name for one in pq.read_schema(path) if not pa.types.is_null(one.type)}
         absent = [name for name in wanted if name not in present]
-        needed = [name for name in absent if name not in home.optional]
+        needed = [name for name in absent if name not in entry.optional]
         if needed:
             raise DataError(
                 f"{str(path)!r} has no column {', '.join(map(repr, needed))}, which {facts.name!r} "
@@ -53,8 +54,8 @@ def read_table(entry: Entry, home: StoredTable, path: Path, split: str | None) -
     if split is not None:
         rows = rows.filter(pc.equal(rows["split"], split))
     schema = facts.schema.select([name for name in facts.schema if name not in absent])
-    features = [name for name in (*schema, *home.carried) if name in present]
-    y = column_values(rows[home.target], number=not isinstance(schema.target, Category))
+    features = [name for name in (*schema, *entry.carried) if name in present]
+    y = column_values(rows[entry.target], number=not isinstance(schema.target, Category))
     return DataSet(rows.select(features), y, schema, facts, split, str(path))
 
 
@@ -69,7 +70,7 @@ def column_values(column: Any, *, number: bool) -> NDArray[Any]:
     return np.array(column.to_pylist(), dtype=object)
 
 
-def read_pictures(entry: Entry, home: StoredPictures, path: Path, split: str | None) -> DataSet:
+def read_pictures(entry: StoredSet, path: Path, split: str | None) -> DataSet:
     """Read pictures, or one of their splits, from an npz file.
 
     Raises
@@ -90,7 +91,10 @@ def read_pictures(entry: Entry, home: StoredPictures, path: Path, split: str | N
             f"The pictures in {str(path)!r} are of shape {pictures.shape[1:]}, and those of "
             f"{facts.name!r} are {facts.image_shape}: remove the file and get it again."
         )
-    y = numbers if home.classes is None else np.array(home.classes, dtype=object)[numbers]
+    target = facts.schema.target
+    classes = np.array(target.levels if isinstance(target, Category) else (), dtype=object)
+    # Classes that are numbers are the numbers themselves.
+    y = numbers if isinstance(classes[0], int) else classes[numbers]
     flat = pictures.reshape(len(pictures), -1)
     return DataSet(flat, y, facts.schema, facts, split, str(path))
 

@@ -134,11 +134,6 @@ class FilterBank(Explanation):
         """
         return _centred(self.filters)
 
-    @cached_property
-    def distinct_errors(self) -> Floats:
-        """Standard deviation of `distinct`."""
-        return _centred_errors(self.standard_errors)
-
     @property
     def noise(self) -> Floats:
         """Noise of `contrast` as a part of what is seen, root mean square, shape (classes,)."""

@@ -169,7 +169,7 @@ class PrivateEstimator(Family):
 
         Parameters
         ----------
-        model : TrainedModel
+        model : frozen model
         saved : mapping, optional
             The file it was read from; it may tell the settings of the training.
         """

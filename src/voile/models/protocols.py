@@ -1,25 +1,12 @@
-"""What estimators need of a frozen model, and of a federation and a job in it."""
+"""What estimators need of a federation, and of a job in it."""
 
 from __future__ import annotations
 
 from typing import Protocol, Self
 
 from voile.privacy.ledger import Ledger
-from voile.privacy.receipt import Receipt
 from voile.privacy.vault import PrivateTable
 from voile.schema import Schema
-
-
-class TrainedModel(Protocol):
-    """What a frozen model has, whatever its kind."""
-
-    @property
-    def schema(self) -> Schema:
-        """Complete: with everything that was found privately."""
-
-    @property
-    def receipt(self) -> Receipt:
-        """The privacy guarantee."""
 
 
 class Joint(Protocol):

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from voile.models.features import Features
 from voile.models.lvq.fit import CENTRE_LOOK, first_steps, left_after_first
@@ -26,8 +25,6 @@ from voile.privacy.budget import Budget
 from voile.privacy.calibrate import calibrate, gaussian_share
 from voile.privacy.events import Gaussian, Plan
 from voile.schema import Category, Number
-
-Floats = NDArray[np.float64]
 
 TRAVEL, MOST_STEPS = 0.6, 200
 """The rules of the fit (`voile.models.lvq.gaussian`); a test holds them together."""

@@ -62,16 +62,6 @@ def threshold_share(label: str, weight: float, *, delta: float, count: int = 1) 
     return Step(label, Threshold(count, math.sqrt(count / weight), delta))
 
 
-def laplace_share(label: str, weight: float, *, count: int = 1) -> Step:
-    """A step of ``count`` Laplace releases."""
-    return Step(label, Laplace(count, math.sqrt(count / weight)))
-
-
-def selection_share(label: str, weight: float, *, count: int = 1) -> Step:
-    """A step of ``count`` private selections."""
-    return Step(label, Pure(count, math.sqrt(weight / count)))
-
-
 def approximate_share(label: str, weight: float, *, delta: float, count: int = 1) -> Step:
     """A step of ``count`` (epsilon, delta)-DP looks; ``delta`` is for each of them, and stays."""
     return Step(label, Approximate(count, math.sqrt(weight / count), delta))

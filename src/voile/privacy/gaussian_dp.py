@@ -15,8 +15,6 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 from scipy.special import expit, log_ndtr, ndtri
 
-from voile.errors import SettingError
-
 _LARGEST_MU = 1e4
 """Beyond it nothing is protected (epsilon above 5e7), and the formulas run out of numbers."""
 
@@ -94,20 +92,3 @@ def mu_of_pure(epsilon: float) -> float:
     1 / (1 + e^epsilon) on both axes, so only that corner must lie above the Gaussian curve.
     """
     return float(-2 * ndtri(expit(-epsilon)))
-
-
-def analytic_gaussian_scale(epsilon: float, delta: float, sensitivity: float) -> float:
-    """Noise scale of one Gaussian release that is (epsilon, delta)-DP (Balle & Wang 2018).
-
-    Returns
-    -------
-    float
-        Standard deviation in the units of ``sensitivity``.
-    """
-    mu = mu_of(epsilon, delta)
-    if mu <= 0:
-        raise SettingError(
-            "A Gaussian release needs delta > 0. Give a delta well below one over the number of "
-            "rows, or use the Laplace mechanism."
-        )
-    return sensitivity / mu

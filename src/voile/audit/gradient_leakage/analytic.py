@@ -1,10 +1,15 @@
-"""The closed form: a first layer that sees every pixel and has a bias gives the image away.
+"""What an update says without a search: an image in closed form, and the classes of all images.
 
-Of z = W x + b the gradients are dW = d xᵀ and db = d, so each row i with d_i not 0 says
-x = dW_i / db_i (Phong et al. 2018; Zhu & Blaschko 2021). With several images in the sum, a row
-shows one of them where only that one woke its unit.
+A first layer that sees every pixel and has a bias gives the image away. Of z = W x + b the
+gradients are dW = d xᵀ and db = d, so each row i with d_i not 0 says x = dW_i / db_i (Phong et al.
+2018; Zhu & Blaschko 2021). With several images in the sum, a row shows one of them where only that
+one woke its unit. A convolution sums its gradient over places, so the quotient is no image: the
+attack does not apply.
 
-A convolution sums its gradient over places, so the quotient is no image: the attack does not apply.
+Classes show in the signs of the last layer's gradient. For one image the gradient of an output's
+bias is its probability, less 1 for the true class: the only negative one (Zhao, Mopuri & Bilen,
+iDLG, 2020). For several images the most negative outputs are taken in turn, each time put back by
+an equal share of all that is negative.
 """
 
 from __future__ import annotations
@@ -17,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.audit.gradient_leakage.gradients import Floats, Shape, load_torch
+from voile.errors import SettingError
 
 if TYPE_CHECKING:
     from torch.nn import Module
@@ -134,3 +140,29 @@ def rebuild_rows(
 def _image(layer: FirstLayer, entering: Floats, seen: NDArray[np.bool_]) -> Floats:
     found = (np.where(seen, entering, layer.shift) - layer.shift) / layer.scale
     return np.clip(found, 0.0, 1.0)
+
+
+def infer_labels(module: Module, update: Floats, classes: int, count: int) -> NDArray[np.int64]:
+    """The most likely classes, shape (count,).
+
+    Parameters
+    ----------
+    module : Module
+        Its last parameter is the bias of the outputs, or their weights, which work where what
+        enters them is not negative.
+    update : ndarray of shape (parameters,)
+    classes, count : int
+    """
+    last = list(module.parameters())[-1]
+    if last.ndim not in (1, 2) or last.shape[0] != classes:
+        raise SettingError(
+            f"The module's last parameter has shape {tuple(last.shape)} and does not belong to"
+            f" {classes} outputs: classes cannot be read off it. Give labels."
+        )
+    tail = update[len(update) - last.numel() :].reshape(classes, -1).sum(axis=1)
+    share = float(-np.minimum(tail, 0.0).sum()) / count
+    found = []
+    for _ in range(count):
+        found.append(int(tail.argmin()))
+        tail[found[-1]] += share
+    return np.array(found, np.int64)

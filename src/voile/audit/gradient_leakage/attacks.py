@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from voile.audit.gradient_leakage.analytic import FirstLayer, find_first_layer, rebuild_rows
+from voile.audit.gradient_leakage.analytic import (
+    FirstLayer,
+    find_first_layer,
+    infer_labels,
+    rebuild_rows,
+)
 from voile.audit.gradient_leakage.findings import Reconstruction
 from voile.audit.gradient_leakage.gradients import (
     Floats,
@@ -19,10 +24,8 @@ from voile.audit.gradient_leakage.gradients import (
     copy_module,
     count_classes,
 )
-from voile.audit.gradient_leakage.labels import infer_labels
-from voile.audit.gradient_leakage.matching import Course, Target
 from voile.audit.gradient_leakage.measures import Score, measure_images
-from voile.audit.gradient_leakage.searches import search_cosine_tv, search_dlg
+from voile.audit.gradient_leakage.searches import SearchPath, Target, search_cosine_tv, search_dlg
 from voile.errors import DataError, SettingError
 
 if TYPE_CHECKING:
@@ -234,7 +237,7 @@ class _Search:
                 return self._record(method, self._solve(layer))
         if self.target.is_silent:
             grey = np.full((self.count, *self.shape), 0.5)
-            return self._record(method, Course(grey, (), (0,), grey[None]))
+            return self._record(method, SearchPath(grey, (), (0,), grey[None]))
         found: list[Reconstruction] = []
         for restart in range(restarts):
             start = chance.uniform(0.0, 1.0, (self.count, *self.shape))
@@ -253,7 +256,7 @@ class _Search:
                 break
         return self._best(found)
 
-    def _solve(self, layer: FirstLayer) -> Course:
+    def _solve(self, layer: FirstLayer) -> SearchPath:
         """The closed form's image, or images, of its candidates."""
         flat, joint = rebuild_rows(layer, self.update, self.clean)
         candidates = flat.reshape(-1, *self.shape)
@@ -265,7 +268,7 @@ class _Search:
             chosen = self._likest(candidates)
         spare = np.full((self.count - len(chosen), *self.shape), 0.5)
         images = np.concatenate([chosen, spare])
-        return Course(images, (self.target.judge(images),), (0,), images[None])
+        return SearchPath(images, (self.target.judge(images),), (0,), images[None])
 
     def _likest(self, candidates: Floats) -> Floats:
         """The candidates that are nearest to the true images, for an enemy with an oracle."""
@@ -281,7 +284,7 @@ class _Search:
         best = np.argsort(-gains[rows, columns], kind="stable")[: self.count]
         return np.asarray(candidates[rows[best]])
 
-    def _record(self, method: str, course: Course) -> Reconstruction:
+    def _record(self, method: str, course: SearchPath) -> Reconstruction:
         scores: tuple[Score, ...] = ()
         if self.truth is not None:
             scores = measure_images(course.images, self.truth, public_mean=self.public_mean)

@@ -5,10 +5,9 @@ attacks: the loss threshold, LiRA and RMIA. They are attacks on average rows: wh
 fact about the model, what they do not find is no guarantee. The receipt of a private training is.
 """
 
-from voile.audit.membership.attacks import lira, loss_threshold, rmia
+from voile.audit.membership.attacks import lira, loss_threshold, membership_report, rmia
 from voile.audit.membership.curves import allowed_tpr
 from voile.audit.membership.findings import MembershipAttack, MembershipReport, Roc, RocPoint
-from voile.audit.membership.reports import membership_report
 from voile.audit.membership.shadows import Shadows, train_shadows
 
 __all__ = [

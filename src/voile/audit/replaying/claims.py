@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from voile.audit.replaying.judging import where
-from voile.audit.replaying.oracle import least_epsilon
+from voile.audit.replaying.laws import least_epsilon
 from voile.audit.replaying.record import Violation
 from voile.privacy.budget import Budget, Relation
 from voile.privacy.clients.terms import CLIENT

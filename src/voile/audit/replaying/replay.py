@@ -78,7 +78,7 @@ def replay(
     'nothing found'
     """
     budget = Budget(1.0, 1e-6) if budget is None else budget
-    job = _Job(budget, Relation(relation), filter, run, None)
+    job = _ReplayJob(budget, Relation(relation), filter, run, None)
     title = name or getattr(run, "__name__", "run")
     return _replay(job, title, table, neighbours, both_ways, seed)
 
@@ -111,13 +111,13 @@ def replay_mechanism(
     -------
     Replay
     """
-    job = _Job(claim, Relation(relation), "gdp", None, mechanism)
+    job = _ReplayJob(claim, Relation(relation), "gdp", None, mechanism)
     title = name or getattr(mechanism, "__name__", "mechanism")
     return _replay(job, title, table, neighbours, both_ways, seed)
 
 
 @dataclass(frozen=True, eq=False)
-class _Job:
+class _ReplayJob:
     budget: Budget
     relation: Relation
     filter: str
@@ -143,7 +143,7 @@ class _Done:
     outcome: Outcome
     ledger: Ledger | None
 
-    def judge(self, job: _Job) -> list[Violation]:
+    def judge(self) -> list[Violation]:
         found = [*judge_alone(self.tape), *judge_coins(self.tape)]
         if self.ledger is not None:
             found += judge_ledger(self.tape, self.ledger)
@@ -178,26 +178,26 @@ class _Found:
 
 
 def _replay(
-    job: _Job, title: str, table: Any, neighbours: tuple[Any, ...], both_ways: bool, seed: int
+    job: _ReplayJob, title: str, table: Any, neighbours: tuple[Any, ...], both_ways: bool, seed: int
 ) -> Replay:
     if not neighbours:
         raise SettingError("A replay needs a neighbour: give a table that lacks one row, or so.")
     first = job.carry_out(table, seed)
     again = job.carry_out(table, seed + 1, first.tape)
     found = _Found()
-    found.add(first.judge(job))
+    found.add(first.judge())
     recorded = [first.tape]
     same = first.outcome.unlike(again.outcome)
     found.add(_unrepeatable(first, again, same))
     for neighbour in neighbours:
         other = job.carry_out(neighbour, seed + 2, first.tape)
-        found.add(other.judge(job))
+        found.add(other.judge())
         found.compare(first, other, same)
         if not both_ways:
             continue
         begun = job.carry_out(neighbour, seed + 3 + len(recorded))
         recorded.append(begun.tape)
-        found.add(begun.judge(job))
+        found.add(begun.judge())
         back = job.carry_out(table, seed + 2, begun.tape)
         found.compare(begun, back, same)
     found.add(list(judge_freshness(recorded)))

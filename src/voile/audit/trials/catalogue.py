@@ -14,12 +14,12 @@ from voile.errors import SettingError
 FAMILIES = {
     "core": "voile.audit.trials.mechanisms",
     "ebm": "voile.audit.trials.ebm",
-    "prototypes": "voile.audit.trials.prototypes",
-    "maps": "voile.audit.trials.maps",
-    "explainer": "voile.audit.trials.explainer",
+    "prototypes": "voile.audit.trials.lvq",
+    "maps": "voile.audit.trials.locally_linear",
+    "explainer": "voile.audit.trials.blackbox",
     "networks": "voile.audit.trials.networks",
-    "clients": "voile.audit.trials.clients",
-    "protocol": "voile.audit.trials.protocol",
+    "clients": "voile.audit.trials.federated.clients",
+    "protocol": "voile.audit.trials.federated.protocol",
 }
 """Families of trials, and where they are."""
 

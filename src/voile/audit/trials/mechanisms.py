@@ -62,7 +62,7 @@ class ClippedNumber(Query):
 
 
 @dataclass(frozen=True, eq=False)
-class Look:
+class PaidAccess:
     """One paid look at a table, as numbers."""
 
     schema: Schema
@@ -111,7 +111,7 @@ def _sums(epsilon: float, delta: float, gaussian: Gaussian) -> tuple[Trial, ...]
         Trial(
             "Gaussian sum",
             "one row more",
-            Look(SCHEMA, gaussian, lambda t, k: gaussian_sum(t, RowCount(), k).values),
+            PaidAccess(SCHEMA, gaussian, lambda t, k: gaussian_sum(t, RowCount(), k).values),
             ROWS,
             CANARY,
             **claim,
@@ -119,7 +119,7 @@ def _sums(epsilon: float, delta: float, gaussian: Gaussian) -> tuple[Trial, ...]
         Trial(
             "Gaussian sum",
             "a value far beyond its bound",
-            Look(
+            PaidAccess(
                 SCHEMA,
                 gaussian,
                 lambda t, k: gaussian_sum(t, ClippedNumber("size"), k).values.sum(),
@@ -131,7 +131,7 @@ def _sums(epsilon: float, delta: float, gaussian: Gaussian) -> tuple[Trial, ...]
         Trial(
             "Gaussian sum",
             "a row replaced by its opposite",
-            Look(
+            PaidAccess(
                 SCHEMA,
                 gaussian,
                 lambda t, k: gaussian_sum(t, ClippedNumber("size"), k).values.sum(),
@@ -145,7 +145,7 @@ def _sums(epsilon: float, delta: float, gaussian: Gaussian) -> tuple[Trial, ...]
         Trial(
             "Gaussian sum",
             "alone in its level, a twentieth of the rows sampled",
-            Look(SCHEMA, sampled, several),
+            PaidAccess(SCHEMA, sampled, several),
             ROWS,
             CANARY,
             epsilon=cost,
@@ -155,7 +155,7 @@ def _sums(epsilon: float, delta: float, gaussian: Gaussian) -> tuple[Trial, ...]
         Trial(
             "Laplace sum",
             "alone in its level",
-            Look(
+            PaidAccess(
                 SCHEMA,
                 Laplace(1, 1.0 / _pure(epsilon)),
                 lambda t, k: laplace_sum(t, CategoryCounts("kind", 3), k).values[2],
@@ -185,7 +185,7 @@ def _selections(epsilon: float) -> tuple[Trial, ...]:
         Trial(
             "selection",
             f"a row that changes sides, {name}",
-            Look(SCHEMA, event, partial(_choose, choose), Relation.REPLACE_ONE),
+            PaidAccess(SCHEMA, event, partial(_choose, choose), Relation.REPLACE_ONE),
             even,
             CANARY,
             join=replaced,
@@ -224,30 +224,26 @@ def _discoveries(epsilon: float, delta: float, gaussian: Gaussian) -> tuple[Tria
     few: Rows = {"size": [0.0] * 40 + [100.0] * math.ceil(4 * z), "kind": ["a"] * 40}
     few["kind"] = few["kind"] + ["a"] * (len(few["size"]) - 40)
     return (
-        Trial(
-            "discovery",
-            "a category present once",
-            Look(UNLISTED, threshold, level_count),
-            ROWS,
-            CANARY,
-            epsilon=strict,
-            delta=delta + slack,
-            method="rates",
-        ),
-        Trial(
-            "discovery",
-            "one more row of a category near the threshold",
-            Look(UNLISTED, threshold, level_count),
-            some,
-            CANARY,
-            epsilon=strict,
-            delta=delta + slack,
-            method="rates",
+        *(
+            Trial(
+                "discovery",
+                name,
+                PaidAccess(UNLISTED, threshold, level_count),
+                rows,
+                CANARY,
+                epsilon=strict,
+                delta=delta + slack,
+                method="rates",
+            )
+            for name, rows in (
+                ("a category present once", ROWS),
+                ("one more row of a category near the threshold", some),
+            )
         ),
         Trial(
             "discovery",
             "a bound moved by one row",
-            Look(UNLISTED, gaussian, bounds_found),
+            PaidAccess(UNLISTED, gaussian, bounds_found),
             few,
             {"size": 100.0, "kind": "a"},
             epsilon=epsilon,
@@ -257,7 +253,7 @@ def _discoveries(epsilon: float, delta: float, gaussian: Gaussian) -> tuple[Tria
         Trial(
             "discovery",
             "alone at the end of a tree of counts",
-            Look(SCHEMA, gaussian, last_nodes),
+            PaidAccess(SCHEMA, gaussian, last_nodes),
             ROWS,
             CANARY,
             epsilon=epsilon,

@@ -14,10 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 
-from voile.audit.finding import Finding
-from voile.audit.many_canaries import one_run
 from voile.audit.trials.trial import Trial, at_large_delta
-from voile.errors import MissingExtra, SettingError
+from voile.errors import MissingExtra
 from voile.privacy.receipt import Receipt
 from voile.schema import Category, Number, Schema
 
@@ -253,48 +251,6 @@ def trials(epsilon: float = 8.0, delta: float = 1e-5) -> tuple[Trial, ...]:
         )
     )
     return (*found, *_published(epsilon, delta))
-
-
-def one_run_finding(
-    epsilon: float = 8.0,
-    delta: float = 1e-5,
-    canaries: int = 400,
-    *,
-    confidence: float = 0.95,
-    random_state: int | None = None,
-    noise_seed: int | None = None,
-) -> Finding:
-    """Audit one training with many canaries, each of one lit pixel and one class of its own.
-
-    Parameters
-    ----------
-    epsilon, delta : float
-        The claim.
-    canaries : int
-        From 20 to 4096.
-    confidence, random_state, noise_seed
-        As for `voile.audit.one_run`.
-    """
-    if not isinstance(canaries, int) or not 20 <= canaries <= 4096:
-        raise SettingError(f"The number of canaries must be from 20 to 4096. Got {canaries!r}.")
-    # Of c classes, gradients at one pixel have products of -1/c: nearly none.
-    classes = [f"class {i}" for i in range(16)]
-    side = math.ceil(math.sqrt(canaries / len(classes)))
-    schema = Schema(
-        {f"pixel {i}": Number(0, 255) for i in range(side * side)}, target=Category(classes)
-    )
-    lit = np.eye(side * side) * 255.0
-    chosen = [(lit[i // len(classes)], classes[i % len(classes)]) for i in range(canaries)]
-    dark = np.zeros((_ROWS, side * side)), np.array([classes[i % 16] for i in range(_ROWS)])
-    return one_run(
-        PixelNetwork(epsilon=epsilon, delta=delta, schema=schema, side=side),
-        dark,
-        chosen,
-        confidence=confidence,
-        name=f"{FAMILY}: one training, a pixel for each canary",
-        random_state=random_state,
-        noise_seed=noise_seed,
-    )
 
 
 def _published(epsilon: float, delta: float) -> list[Trial]:

@@ -63,13 +63,6 @@ class Bins:
         """The bins of a column."""
         return slice(int(self.starts[column]), int(self.starts[column + 1]))
 
-    def one_hot(self, binned: Sequence[NDArray[np.int64]]) -> NDArray[np.float32]:
-        """Rows of bins as rows of ones and zeros, shape (rows, bins)."""
-        rows = np.zeros((len(binned[0]), len(self)), dtype=np.float32)
-        for j, codes in enumerate(binned):
-            rows[np.arange(len(rows)), self.starts[j] + codes] = 1.0
-        return rows
-
 
 def project(values: Floats, total: float) -> Floats:
     """The nearest table without negative entries that sums to ``total``."""

@@ -10,10 +10,6 @@ import math
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
-
-Singles = NDArray[np.float32]
-Floats = NDArray[np.float64]
 
 _LARGEST_UNITS = 2.0**63 - 1024
 

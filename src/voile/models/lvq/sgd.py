@@ -13,7 +13,6 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from voile.models.lvq.gaussian import STEPS_LOOK, Start, Trained
 from voile.models.lvq.means import MEANS_LOOK, in_ball, look_at_means, spread_out
@@ -25,8 +24,6 @@ from voile.privacy.events import Step, Unprotected
 from voile.privacy.grant import Grant
 from voile.privacy.mechanisms import gaussian_sum
 from voile.privacy.vault import PrivateTable, keep
-
-Floats = NDArray[np.float64]
 
 _MEANS = 0.2
 """Share for the initialisation, as published."""

@@ -112,7 +112,6 @@ class Session:
 
     def __post_init__(self) -> None:
         started = [line for line in self.journal.lines if line["line"] == "start"]
-        self.resumed = bool(started)
         if started and started[0]["terms"] != self.terms:
             raise FederationError(
                 "The journal belongs to a job with other clients or terms: give the same ones, or "

@@ -112,8 +112,6 @@ class Access:
         Digest of each row that takes part, as queries see it; made when coins are drawn.
     inside : list of Access
         What clients opened for this access.
-    faults : list of str
-        What was wrong by itself.
     """
 
     label: str
@@ -134,7 +132,6 @@ class Access:
     coins: list[Coins] = field(default_factory=list)
     choices: list[Choice] = field(default_factory=list)
     inside: list[Access] = field(default_factory=list)
-    faults: list[str] = field(default_factory=list)
 
 
 def partners(before: Sequence[bytes], after: Sequence[bytes]) -> list[int | None]:

@@ -76,7 +76,7 @@ def made_up_table(there: bool) -> PrivateTable:
 
 
 @dataclass(frozen=True, eq=False)
-class Server:
+class HostileServer:
     """One that says whatever it likes to clients."""
 
     terms: Terms
@@ -133,7 +133,7 @@ class Server:
 
 
 @dataclass
-class Evidence:
+class WeighedAnswers:
     """Answers that differ from all before, each weighed by how likely the canary makes it."""
 
     total: float = 0.0
@@ -143,23 +143,23 @@ class Evidence:
         """An answer that was paid for and is not weighed."""
         self._seen.append(values.tobytes())
 
-    def add(self, reply: Any, to: Question, server: Server) -> None:
+    def add(self, reply: Any, to: Question, server: HostileServer) -> None:
         """Weigh an answer, unless it is one that came before."""
         if isinstance(reply, Answer) and reply.values.tobytes() not in self._seen:
             self.know(reply.values)
             self.total += weigh_answer(reply.values, to, server)
 
 
-def weigh_answer(values: Wholes, to: Question, server: Server, spread: float = 1.0) -> float:
+def weigh_answer(values: Wholes, to: Question, server: HostileServer, spread: float = 1.0) -> float:
     """Log-likelihood ratio of an answer whose noise is ``spread`` times what was paid."""
     how, share = server.measure(to.query), np.array(to.share)
     rest = values * how.grid - np.array(to.known) - share / 2.0
     return float(share @ rest) / (how.scale * spread) ** 2
 
 
-def trusting_nobody(count: int, multiplier: float, **terms: Any) -> Server:
+def trusting_nobody(count: int, multiplier: float, **terms: Any) -> HostileServer:
     """A server of clients who trust nobody."""
-    return Server(Terms(str(Trust.NOBODY), ("a", "b"), **terms), Gaussian(count, multiplier))
+    return HostileServer(Terms(str(Trust.NOBODY), ("a", "b"), **terms), Gaussian(count, multiplier))
 
 
 def values_of(reply: Any) -> Wholes:

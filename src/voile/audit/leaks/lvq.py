@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from voile.audit.prototype_findings import OutlierTest, Reconstruction, XorTest
+from voile.audit.leaks.lvq_findings import OutlierTest, RebuiltRecord, XorTest
 from voile.audit.two_worlds import allowed_advantage, allowed_auc, estimate, tell_apart
 from voile.errors import DataError, SettingError
 from voile.privacy.origins import trials
@@ -100,7 +100,7 @@ def reconstruction_test(
     runs: int = 50,
     knows_others: bool = False,
     random_state: int | None = None,
-) -> Reconstruction:
+) -> RebuiltRecord:
     """Add one record to a class, train before and after, and rebuild the record.
 
     Parameters
@@ -130,7 +130,7 @@ def reconstruction_test(
         rebuilt[i] = reconstruct_record(before, after, rows)
     missed, guessed = rebuilt - truth, guesses - truth
     nearer = np.linalg.norm(missed, axis=1) < np.linalg.norm(guessed, axis=1)
-    return Reconstruction(
+    return RebuiltRecord(
         runs=runs,
         rows=rows,
         features=features,

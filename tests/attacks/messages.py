@@ -115,7 +115,7 @@ def compare_outcomes(
     expected = observe(lambda: job(plain))
     found = []
     for name, table in odd.items():
-        heard = observe(lambda table=table: job(table))  # type: ignore[misc]
+        heard = observe(lambda table=table: job(table))
         if heard != expected:
             found.append(Difference(name, expected, heard))
     return tuple(found)

@@ -33,7 +33,7 @@ class Liar(Hostile):
     def __init__(self, claimed: type) -> None:
         self.claimed = claimed
 
-    @property  # type: ignore[misc]
+    @property
     def __class__(self) -> Any:
         return self.claimed
 
@@ -41,7 +41,7 @@ class Liar(Hostile):
 class Leaver:
     """Ends the program when it is asked what it is."""
 
-    @property  # type: ignore[misc]
+    @property
     def __class__(self) -> Any:
         raise SystemExit(SECRET)
 
@@ -88,7 +88,7 @@ class NoZone(dt.tzinfo):
         """Never returns."""
         raise SystemExit(SECRET)
 
-    tzname = dst = utcoffset  # type: ignore[assignment]
+    tzname = dst = utcoffset
 
 
 def odd_values() -> dict[str, Any]:

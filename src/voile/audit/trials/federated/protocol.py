@@ -19,17 +19,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.audit.trials.failing_questions import Zeros, failing_questions, unfitting_questions
-from voile.audit.trials.hostile_server import (
+from voile.audit.trials.federated.failing_questions import (
+    Zeros,
+    failing_questions,
+    unfitting_questions,
+)
+from voile.audit.trials.federated.hostile_server import (
     AMPLE,
     COUNT,
     KINDS,
     ROWS,
     SHARP,
     ClientFiles,
-    Evidence,
+    HostileServer,
     Question,
-    Server,
+    WeighedAnswers,
     made_up_table,
     trusting_nobody,
     values_of,
@@ -73,7 +77,7 @@ class LateAnswer:
     def __call__(self, there: bool) -> list[float]:
         """The log-likelihood ratio of both sums, and their difference, which must tell no more."""
         names = tuple(f"client {i}" for i in range(self.clients))
-        server = Server(Terms(str(Trust.SHARES), names, dropouts=1), self.event)
+        server = HostileServer(Terms(str(Trust.SHARES), names, dropouts=1), self.event)
         holder = names[-1] if self.late else names[0]
         desks = [Desk(made_up_table(there and n == holder), Ledger(AMPLE), name=n) for n in names]
         keys = {one.name: server.begin(one) or b"" for one in desks}
@@ -107,7 +111,7 @@ class AskedOften:
     def __call__(self, there: bool) -> float:
         """The log-likelihood ratio of all different answers."""
         table, ledger = made_up_table(there), Ledger(self.budget)
-        server, other = trusting_nobody(1, self.event.noise_multiplier), Evidence()
+        server, other = trusting_nobody(1, self.event.noise_multiplier), WeighedAnswers()
         desk = Desk(table, ledger, name="a")
         server.begin(desk)
         values_of(server.ask(desk, COUNT.query))
@@ -146,7 +150,7 @@ class AskedAgain:
 
     def __call__(self, there: bool) -> float:
         """The log-likelihood ratio of answers beyond the two."""
-        table, server, more = made_up_table(there), trusting_nobody(2, SHARP), Evidence()
+        table, server, more = made_up_table(there), trusting_nobody(2, SHARP), WeighedAnswers()
         with TemporaryDirectory() as folder:
             files = ClientFiles(Path(folder), table, self.stored)
             for index in range(2):
@@ -176,7 +180,7 @@ class AskedAgain:
 
 def reopened(there: bool) -> float:
     """What a client says under other terms than it has joined and paid by."""
-    table, ledger, more = made_up_table(there), Ledger(AMPLE), Evidence()
+    table, ledger, more = made_up_table(there), Ledger(AMPLE), WeighedAnswers()
     server = trusting_nobody(4, SHARP, clients_per_unit=2)
     terms = server.terms
     others = [
@@ -199,7 +203,7 @@ def other_rosters(there: bool) -> float:
     """What clients say to further rosters of a sum that they have answered, also once restarted."""
     names = tuple(f"client {i}" for i in range(4))
     holder, ratio = names[0], 0.0
-    server = Server(Terms(str(Trust.SHARES), names, dropouts=1), Gaussian(1, SHARP))
+    server = HostileServer(Terms(str(Trust.SHARES), names, dropouts=1), Gaussian(1, SHARP))
     ledgers = {name: Ledger(AMPLE) for name in names}
     tables = {name: made_up_table(there and name == holder) for name in names}
 

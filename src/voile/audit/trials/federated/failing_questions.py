@@ -11,7 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.audit.trials.hostile_server import AMPLE, SCHEMA, Server, made_up_table, values_of
+from voile.audit.trials.federated.hostile_server import (
+    AMPLE,
+    SCHEMA,
+    HostileServer,
+    made_up_table,
+    values_of,
+)
 from voile.models.features import Features
 from voile.models.lvq.queries import ClassSums
 from voile.models.lvq.space import Space
@@ -81,7 +87,7 @@ class MarkCount(RowCount):
 
 
 @dataclass(frozen=True)
-class Asked:
+class PlantedQuestion:
     """What a server sends for one look."""
 
     query: Query
@@ -89,28 +95,28 @@ class Asked:
     schema: Schema = SCHEMA
 
 
-def failing_questions() -> tuple[Asked, ...]:
+def failing_questions() -> tuple[PlantedQuestion, ...]:
     """Queries and preparations that nobody checks beforehand."""
     marks = [(FailingKeep(),), (FailingKeep(raises=False),), (FailingKeep(), FailingKeep())]
     return (
-        *(Asked(FailingCount(raises=one)) for one in (True, False)),
-        *(Asked(query, one) for one in marks for query in (RowCount(), MarkCount())),
+        *(PlantedQuestion(FailingCount(raises=one)) for one in (True, False)),
+        *(PlantedQuestion(query, one) for one in marks for query in (RowCount(), MarkCount())),
     )
 
 
-def unfitting_questions() -> tuple[Asked, ...]:
+def unfitting_questions() -> tuple[PlantedQuestion, ...]:
     """Questions of the library whose parts do not fit each other, or the client's table."""
     fewer = Schema(SCHEMA, target=Category(["well", "ill"]))
     whole, small = (Space(one, np.zeros(len(Features(one))), 1.0) for one in (SCHEMA, fewer))
     other = {"size": Category([1.0, 2.0]), "kind": Category()}
     return (
-        Asked(ClassSums(whole, False), (whole,)),
-        Asked(ClassSums(small, False), (small,), fewer),
-        Asked(ClassSums(small, False), (whole,)),
-        Asked(ClassSums(small, False), (small,)),
-        Asked(CategoryCounts("size", 2)),
+        PlantedQuestion(ClassSums(whole, False), (whole,)),
+        PlantedQuestion(ClassSums(small, False), (small,), fewer),
+        PlantedQuestion(ClassSums(small, False), (whole,)),
+        PlantedQuestion(ClassSums(small, False), (small,)),
+        PlantedQuestion(CategoryCounts("size", 2)),
         *(
-            Asked(query, (), Schema({**SCHEMA, name: kind}, target=SCHEMA.target))
+            PlantedQuestion(query, (), Schema({**SCHEMA, name: kind}, target=SCHEMA.target))
             for name, kind in other.items()
             for query in (RowCount(), CategoryCounts(name, 2))
         ),
@@ -125,11 +131,11 @@ class Zeros:
     ----------
     multiplier : float
         Of the noise of all looks together.
-    asked : tuple of Asked
+    asked : tuple of PlantedQuestion
     """
 
     multiplier: float
-    asked: tuple[Asked, ...]
+    asked: tuple[PlantedQuestion, ...]
 
     def __call__(self, there: bool) -> list[float]:
         """How far sums are from none at all, and how often and with which words it was refused."""
@@ -149,11 +155,11 @@ class Zeros:
                 words += 10.0
         return [gone, words]
 
-    def _server(self, trust: Trust) -> Server:
+    def _server(self, trust: Trust) -> HostileServer:
         event = Gaussian(len(self.asked), math.sqrt(len(self.asked)) * self.multiplier)
-        return Server(Terms(str(trust), ("a",)), event)
+        return HostileServer(Terms(str(trust), ("a",)), event)
 
-    def _replies(self, server: Server, there: bool) -> list[Any]:
+    def _replies(self, server: HostileServer, there: bool) -> list[Any]:
         desk = Desk(made_up_table(there), Ledger(AMPLE), name="a")
         with declared(FailingCount, FailingKeep, MarkCount):
             server.begin(desk)

@@ -1,6 +1,6 @@
 """What the attacks on prototypes found: frozen records, with text and plain data.
 
-`voile.audit.prototype_leaks` makes them.
+`voile.audit.leaks.lvq` makes them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from voile.audit.two_worlds import Estimate
 
 
 @dataclass(frozen=True)
-class Reconstruction:
+class RebuiltRecord:
     """How well a record was rebuilt from prototypes.
 
     Attributes

@@ -3,7 +3,7 @@
 The canary lies at the distance from the asked points at which a row counts most, and the black box
 says 1 of it and 0 of all others. The attacker sees the whole transcript: every answer, and how many
 steps it took; of a summary, everything that was released. Besides, the structural case of
-`voile.audit.explainer_leaks`: two tables whose gradients lie on either side of a threshold of the
+`voile.audit.leaks.blackbox`: two tables whose gradients lie on either side of a threshold of the
 published rule for the number of steps.
 """
 
@@ -16,7 +16,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.audit.explainer_leaks import count_steps_once
+from voile.audit.leaks.blackbox import count_steps_once
 from voile.audit.trials.trial import FOUND_NOTE, Trial
 from voile.explain.of_blackbox.explainer import PrivateExplainer
 from voile.schema import Category, Number, Schema

@@ -9,13 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from voile.audit.trials.trial import SAMPLED_NOTE, Trial, at_large_delta
 from voile.models.locally_linear.estimator import LocallyLinearClassifier
 from voile.schema import Category, Number, Schema
-
-Floats = NDArray[np.float64]
 
 _FAMILY = "maps"
 _ROWS = 60

@@ -107,7 +107,7 @@ class FederatedInsider:
         X, y = rows
         return Desk(protect(X, y, schema=self._schema), Ledger(Budget(math.inf, 1e-6)), name=name)
 
-    def _weigh(self, look: _Look, federation: _Heard) -> float:
+    def _weigh(self, look: _HeardSum, federation: _Heard) -> float:
         event = look.plan[look.question.look.label]
         how = gaussian_measure(look.question.query, event, federation.job.session.relation, 1)
         if self._trust == "aggregator":
@@ -123,7 +123,7 @@ class FederatedInsider:
 
 
 @dataclass(frozen=True, eq=False)
-class _Look:
+class _HeardSum:
     """One noised sum: what was asked, what all clients answered, and what the attacker knows."""
 
     question: SumOver
@@ -140,7 +140,7 @@ class _Ear:
     answering: Mapping[str, Any]
     others: Desk
     canary: Desk
-    looks: list[_Look] = field(default_factory=list)
+    looks: list[_HeardSum] = field(default_factory=list)
     _plan: Any = None
 
     def __post_init__(self) -> None:
@@ -170,7 +170,7 @@ class _Ear:
             known, share = (
                 self._values(self._tell(desk, plain)) for desk in (self.others, self.canary)
             )
-            self.looks.append(_Look(question, self._plan, answers, known, share))
+            self.looks.append(_HeardSum(question, self._plan, answers, known, share))
             return replies
         self._tell(self.others, question)
         self._tell(self.canary, question)

@@ -1,0 +1,1 @@
+"""Trials of federated fits: clients, and servers that leave the protocol."""

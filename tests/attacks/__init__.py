@@ -1,0 +1,1 @@
+"""Attacks on the core itself: errors and messages, copies, odd values, and refusals."""
