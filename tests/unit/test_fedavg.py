@@ -286,19 +286,6 @@ def test_saved_and_read_back(tmp_path, noise):
     )
 
 
-def test_damaged_files_are_refused(tmp_path):
-    data = files.to_dict(classifier("dp_faithful").fit_federated(federation()).model_)
-    promise = classifier("client").fit_federated(federation()).model_.receipt.to_dict()
-    for damage in (
-        {"noise": "selective"}, {"noise": None}, {"kind": "voile network"}, {"extra": 1},
-        {"placement": "uniform"}, {"weights": "####"}, {"parameters": 3}, {"receipt": promise},
-    ):  # fmt: skip
-        with pytest.raises(ModelError):
-            files.from_dict({**data, **damage})
-    with pytest.raises(ModelError):
-        files.from_dict([])
-
-
 def test_pictures_of_another_shape_are_refused():
     model = classifier().fit_federated(federation())
     X, _ = pictures(10, 0)
