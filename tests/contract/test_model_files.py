@@ -1,4 +1,4 @@
-"""A saved model of any family comes back to the bit; a damaged file is refused, never guessed at."""
+"""A saved model of any family comes back to the bit; a damaged file is refused, not guessed at."""
 
 import copy
 import dataclasses
