@@ -1,7 +1,11 @@
 """Settings of every test: Hypothesis draws the same examples in every run, at any speed."""
 
+from collections.abc import Iterator
+
 import pytest
 from hypothesis import HealthCheck, settings
+
+from needs import find_absent
 
 settings.register_profile(
     "voile",
@@ -19,3 +23,15 @@ def pytest_configure(config: pytest.Config) -> None:
     All other warnings are errors; tests/unit/test_origins.py makes this one an error again.
     """
     config.addinivalue_line("filterwarnings", "ignore::voile.errors.NoLedgerWarning")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector: pytest.Collector) -> Iterator[None]:
+    """Skip a test module that imports a library that may be absent, and say which one is."""
+    report = yield
+    if report.failed and isinstance(collector, pytest.Module):
+        absent = find_absent(report.call.excinfo.value)
+        if absent is not None:
+            report.outcome = "skipped"
+            report.longrepr = (str(collector.path), 0, f"Skipped: needs {absent}")
+    return report

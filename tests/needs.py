@@ -1,11 +1,13 @@
-"""What a test needs besides Voile itself: absent, the test is skipped and says so."""
+"""What a test needs besides Voile itself: absent, the test is skipped and says so.
 
-import importlib
+A test module says it by importing the library (`find_absent` finds it in the error); a single test
+says it with `needs`.
+"""
+
 import importlib.util
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
@@ -26,16 +28,28 @@ EXTRAS = {
 """Libraries that may be absent, and the extra of Voile that brings each."""
 
 
-def _has_postgresql() -> bool:
-    installed = sorted(Path("/usr/lib/postgresql").glob("*/bin/postgres"))
-    return bool(installed) or shutil.which("postgres") is not None
+def find_postgresql() -> Path | None:
+    """The folder of initdb and pg_ctl: Debian's newest, or wherever the path finds them."""
+    found = sorted(
+        Path("/usr/lib/postgresql").glob("*/bin/pg_ctl"), key=lambda one: float(one.parts[-3])
+    )
+    if found:
+        return found[-1].parent
+    on_path = shutil.which("pg_ctl")
+    return None if on_path is None else Path(on_path).resolve().parent
 
 
-PROGRAMS: dict[str, Callable[[], bool]] = {
-    "PostgreSQL": _has_postgresql,
-    "Chromium": lambda: shutil.which("chromium") is not None,
+def find_chromium() -> str | None:
+    """The browser that pages are tested in."""
+    names = ("chromium", "chromium-browser", "chrome")
+    return next(filter(None, map(shutil.which, names)), None)
+
+
+PROGRAMS: dict[str, Callable[[], object]] = {
+    "PostgreSQL": find_postgresql,
+    "Chromium": find_chromium,
 }
-"""Programs that may be absent, and whether they are there."""
+"""Programs that may be absent, and where they are."""
 
 
 def find_missing(*names: str) -> list[str]:
@@ -43,7 +57,7 @@ def find_missing(*names: str) -> list[str]:
     missing = []
     for name in names:
         if name in PROGRAMS:
-            if not PROGRAMS[name]():
+            if PROGRAMS[name]() is None:
                 missing.append(f"{name}: install it")
         elif importlib.util.find_spec(name) is None:
             extra = f"voile[{EXTRAS[name]}]" if name in EXTRAS else name
@@ -57,9 +71,11 @@ def needs(*names: str) -> pytest.MarkDecorator:
     return pytest.mark.skipif(bool(missing), reason=f"needs {', '.join(missing)}")
 
 
-def need(*names: str) -> ModuleType | None:
-    """Skip the rest of a module, or the test that calls it; return the first library."""
-    missing = find_missing(*names)
-    if missing:
-        pytest.skip(f"needs {', '.join(missing)}", allow_module_level=True)
-    return None if names[0] in PROGRAMS else importlib.import_module(names[0])
+def find_absent(error: BaseException | None) -> str | None:
+    """The library whose absence an error comes from, and how to get it; None if it is another."""
+    while error is not None:
+        name = (getattr(error, "name", None) or "").split(".")[0]
+        if isinstance(error, ModuleNotFoundError) and name in EXTRAS:
+            return find_missing(name)[0]
+        error = error.__cause__ or error.__context__
+    return None

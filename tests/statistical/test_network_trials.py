@@ -6,13 +6,12 @@ from unittest import mock
 
 import numpy as np
 import pytest
+import torch
 
-torch = pytest.importorskip("torch")
-
-from voile.audit.trials import clients, networks  # noqa: E402
-from voile.errors import MissingExtra, SettingError  # noqa: E402
-from voile.privacy import noise  # noqa: E402
-from voile.privacy.gaussian_dp import mu_of  # noqa: E402
+from voile.audit.trials import clients, networks
+from voile.errors import MissingExtra, SettingError
+from voile.privacy import noise
+from voile.privacy.gaussian_dp import mu_of
 
 NETWORKS, CLIENTS = networks.trials(), clients.trials()
 REAL = noise.gaussian

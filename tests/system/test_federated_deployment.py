@@ -5,9 +5,9 @@ import json
 import sys
 from pathlib import Path
 
+import flwr  # noqa: F401
 import pytest
 
-pytest.importorskip("flwr", reason="needs the extra voile[federated]")
 if sys.platform == "win32":
     pytest.skip("needs Unix sockets and process groups", allow_module_level=True)
 

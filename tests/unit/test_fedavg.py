@@ -6,15 +6,13 @@ import math
 
 import numpy as np
 import pytest
+import torch
+from fedavg_clients import NO_GUARANTEE, SCHEMA, SIDE, classifier, federation, pictures
+from sklearn.base import clone
+from torch import nn
 
-torch = pytest.importorskip("torch")
-
-from fedavg_clients import NO_GUARANTEE, SCHEMA, SIDE, classifier, federation, pictures  # noqa: E402
-from sklearn.base import clone  # noqa: E402
-from torch import nn  # noqa: E402
-
-from voile import Budget, Category, Ledger, Number, Schema  # noqa: E402
-from voile.errors import (  # noqa: E402
+from voile import Budget, Category, Ledger, Number, Schema
+from voile.errors import (
     BudgetExceeded,
     DataError,
     LedgerMismatch,
@@ -23,19 +21,19 @@ from voile.errors import (  # noqa: E402
     SchemaError,
     SettingError,
 )
-from voile.federated.fedavg import files  # noqa: E402
-from voile.federated.fedavg.estimator import load_estimator  # noqa: E402
-from voile.federated.federation import Federation  # noqa: E402
-from voile.federated.networks.architectures import (  # noqa: E402
+from voile.federated.fedavg import files
+from voile.federated.fedavg.estimator import load_estimator
+from voile.federated.federation import Federation
+from voile.federated.networks.architectures import (
     Description,
     initial_weights,
     register,
 )
-from voile.federated.networks.parameters import (  # noqa: E402
+from voile.federated.networks.parameters import (
     flatten,
 )
-from voile.privacy.events import Gaussian, Plan  # noqa: E402
-from voile.privacy.noise import fixed_noise  # noqa: E402
+from voile.privacy.events import Gaussian, Plan
+from voile.privacy.noise import fixed_noise
 
 # -- what it learns ------------------------------------------------------------------------------
 

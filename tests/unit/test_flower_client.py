@@ -12,10 +12,8 @@ import time
 from pathlib import Path
 from types import SimpleNamespace
 
+import flwr  # noqa: F401
 import pytest
-
-pytest.importorskip("flwr", reason="needs the extra voile[federated]")
-
 from flwr.app import Context, Message, RecordDict
 from flwr.supercore.task_identity import TaskIdentity
 

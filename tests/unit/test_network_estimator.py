@@ -4,18 +4,16 @@ import json
 import math
 
 import dp_accounting
+import network_modules  # noqa: F401
 import numpy as np
 import pytest
+import torch
 from dp_accounting.pld import PLDAccountant
 from sklearn.base import clone
 
-torch = pytest.importorskip("torch")
-
-import network_modules  # noqa: E402, F401
-
-import voile  # noqa: E402
-from voile import Budget, Category, Federation, Ledger, Number, Schema, Unit  # noqa: E402
-from voile.errors import (  # noqa: E402
+import voile
+from voile import Budget, Category, Federation, Ledger, Number, Schema, Unit
+from voile.errors import (
     BudgetExceeded,
     DataError,
     ModelError,
@@ -23,12 +21,12 @@ from voile.errors import (  # noqa: E402
     SettingError,
     VoileError,
 )
-from voile.federated.networks.architectures import initial_weights  # noqa: E402
-from voile.federated.networks.estimator import NetworkClassifier  # noqa: E402
-from voile.federated.networks.files import from_dict, to_dict  # noqa: E402
-from voile.federated.networks.fit import IMAGES_GIVEN_AS_PUBLIC  # noqa: E402
-from voile.privacy.events import PoissonGaussian, Unprotected  # noqa: E402
-from voile.privacy.noise import fixed_noise  # noqa: E402
+from voile.federated.networks.architectures import initial_weights
+from voile.federated.networks.estimator import NetworkClassifier
+from voile.federated.networks.files import from_dict, to_dict
+from voile.federated.networks.fit import IMAGES_GIVEN_AS_PUBLIC
+from voile.privacy.events import PoissonGaussian, Unprotected
+from voile.privacy.noise import fixed_noise
 
 SIDE = 8
 
