@@ -1,6 +1,8 @@
 """Settings of every test: Hypothesis draws the same examples in every run, at any speed."""
 
+import sys
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -35,3 +37,22 @@ def pytest_make_collect_report(collector: pytest.Collector) -> Iterator[None]:
             report.outcome = "skipped"
             report.longrepr = (str(collector.path), 0, f"Skipped: needs {absent}")
     return report
+
+
+@pytest.fixture
+def openings(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Labels of all openings of the vault, wherever it is opened from."""
+    from voile.privacy import vault
+
+    seen: list[str] = []
+    original: Any = vault.open_rows
+
+    def watched(table: object, ticket: Any) -> object:
+        rows = original(table, ticket)
+        seen.append(ticket.label)
+        return rows
+
+    for name, module in list(sys.modules.items()):
+        if name.startswith("voile.") and getattr(module, "open_rows", None) is original:
+            monkeypatch.setattr(module, "open_rows", watched)
+    return seen

@@ -76,6 +76,6 @@ def find_absent(error: BaseException | None) -> str | None:
     while error is not None:
         name = (getattr(error, "name", None) or "").split(".")[0]
         if isinstance(error, ModuleNotFoundError) and name in EXTRAS:
-            return find_missing(name)[0]
+            return next(iter(find_missing(name)), None)
         error = error.__cause__ or error.__context__
     return None

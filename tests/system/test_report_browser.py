@@ -30,7 +30,7 @@ from voile.report.model_report import draw_report
 from voile.schema import Category
 
 CHROMIUM = find_chromium()
-pytestmark = needs("Chromium")
+pytestmark = [needs("Chromium"), pytest.mark.slow]
 
 CLASS_ROWS = {
     "age": [25, 110, None, -4, 99.99],

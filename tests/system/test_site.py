@@ -13,6 +13,8 @@ from report_visits import QUIET
 
 from needs import find_chromium, needs
 
+pytestmark = pytest.mark.slow
+
 _FETCHED = re.compile(
     r"<(?:script|img|iframe|source)\b[^>]*\bsrc=[\"']?(?:https?:)?//"
     r"|<link\b(?![^>]*rel=[\"']?(?:canonical|prev|next))[^>]*\bhref=[\"']?(?:https?:)?//"
