@@ -56,3 +56,12 @@ def openings(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         if name.startswith("voile.") and getattr(module, "open_rows", None) is original:
             monkeypatch.setattr(module, "open_rows", watched)
     return seen
+
+
+@pytest.fixture
+def few_synthetic_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Explainers draw a tenth of the usual rows, for tests of all but how exact they are."""
+    from voile.explain.of_blackbox.summary import SYNTHETIC_ROWS, PaidSummary
+
+    assert PaidSummary.draw.__defaults__ == (None, SYNTHETIC_ROWS)
+    monkeypatch.setattr(PaidSummary.draw, "__defaults__", (None, SYNTHETIC_ROWS // 10))

@@ -38,6 +38,7 @@ def one_thread():
     torch.set_num_threads(before)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "runs"),
     [
@@ -57,6 +58,7 @@ def test_right_noise_passes_and_half_of_it_is_found(words, runs):
         assert audit(one, runs).verdict == "BROKEN"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
     [
@@ -90,6 +92,7 @@ def networks_insider(one):
     return Insider(one.fit, one.dataset, [one.canary])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["dp_faithful", "random_faithful", "gradcam_faithful"])
 def test_published_noise_hides_little_and_promises_nothing(mode):
     found = audit(trial(mode), 40)

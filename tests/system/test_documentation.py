@@ -25,6 +25,22 @@ import voile
 
 PROGRAMS = [page for page in PAGES if has_snippets(page.read_text(encoding="utf-8"))]
 
+QUICK = {
+    "README.md",
+    "CONTRIBUTING.md",
+    "docs/index.md",
+    "docs/tutorials/first-summary.md",
+    "docs/tutorials/index.md",
+    "docs/how-to/edit-a-model.md",
+    "docs/how-to/find-typical-examples.md",
+    "docs/how-to/look-at-filters.md",
+    "docs/how-to/share-a-ledger.md",
+    "docs/how-to/train-across-hospitals.md",
+    "docs/how-to/write-a-mechanism.md",
+    "docs/reference/schema-files.md",
+}
+"""Pages that run in the fast part: all public names, in seconds. The others are slow tests."""
+
 MODULES = [
     module.name
     for module in pkgutil.walk_packages(voile.__path__, "voile.")
@@ -61,7 +77,18 @@ def test_there_are_snippets():
     assert ROOT / "README.md" in PROGRAMS
 
 
-@pytest.mark.parametrize("page", PROGRAMS, ids=named)
+def test_quick_pages_exist():
+    assert {named(page) for page in PROGRAMS} >= QUICK
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, marks=[] if named(page) in QUICK else [pytest.mark.slow])
+        for page in PROGRAMS
+    ],
+    ids=named,
+)
 def test_snippets_run_in_order(page, tmp_path):
     result = run_page(page.read_text(encoding="utf-8"), tmp_path)
     assert result.returncode == 0, result.stderr

@@ -33,7 +33,7 @@ from voile.privacy.events import (
 from voile.privacy.ledger import Entry
 
 BUDGET = Budget(1, 1e-6)
-FEW = settings(max_examples=25, stateful_step_count=12)
+FEW = settings(max_examples=12, stateful_step_count=12)
 MANY = settings(max_examples=200, stateful_step_count=25, suppress_health_check=list(HealthCheck))
 
 

@@ -43,6 +43,7 @@ def noiseless(**settings):
 # -- a mechanism that keeps its promise ------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["guesses", "rates", "gaussian"])
 def test_a_true_promise_is_hardly_ever_exceeded(method):
     """40 repetitions at 95 %: more than 2 too large would be a fault (here the noise is fixed)."""

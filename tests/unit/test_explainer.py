@@ -22,6 +22,8 @@ from voile.explain.of_blackbox.crossover import crossover
 from voile.explain.of_blackbox.receipt_notes import FAITHFUL, NEVER_ASKED, ROW_BY_ROW, UNKNOWN
 from voile.privacy.noise import fixed_noise
 
+pytestmark = pytest.mark.usefixtures("few_synthetic_rows")
+
 READING = ("release", "interactive", "adaptive", "enhanced")
 STRATEGIES = ("summary", *READING)
 

@@ -210,6 +210,7 @@ def test_epsilon_is_told_question_by_question(reference):
     assert after.before.value < after.zero
 
 
+@pytest.mark.slow
 def test_density_has_quarters_and_groups_have_rows(reference):
     quarters = explainer_useful.density(reference, 1.0, Plan(6, 6, 1), (PAPER,), ("summary",))
     assert [one.quarter for one in quarters] == [1, 2, 3, 4]
@@ -275,6 +276,7 @@ def test_the_direct_loop_goes_where_the_exact_solution_is(reference):
     assert exact.loss(phi) - exact.loss(exact.theta) < 1e-3 * -exact.loss(exact.theta)
 
 
+@pytest.mark.slow
 def test_a_run_writes_records_tables_and_plots(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(explainer_data, "made", lambda: explainer_data_made(200, 40))
     monkeypatch.setattr(explainer_useful, "installed", lambda name: False)

@@ -59,7 +59,12 @@ def blocks(rows=10, seed=0):
 
 
 @pytest.mark.parametrize(
-    ("name", "count", "part"), [("cnn", 2, None), ("resnet8", 3, 0.62), ("resnet18", 8, 0.56)]
+    ("name", "count", "part"),
+    [
+        ("cnn", 2, None),
+        ("resnet8", 3, 0.62),
+        pytest.param("resnet18", 8, 0.56, marks=pytest.mark.slow),
+    ],
 )
 def test_the_last_convolution_of_each_block_is_chosen(name, count, part):
     """Eight tensors of ResNet18, as published; short cuts and the first layer are none."""

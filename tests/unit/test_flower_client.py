@@ -221,6 +221,7 @@ def test_a_resident_desk_outlives_messages_and_ends_with_its_keeper(keeper, monk
     assert sockets() == []
 
 
+@pytest.mark.slow
 def test_a_resident_desk_that_was_killed_is_started_again(keeper, monkeypatch):
     started = []
     popen = subprocess.Popen
@@ -266,6 +267,7 @@ def with_ledger():
     return lambda run: context_of(run=run, run_config=facts, client_name="north", desk="resident")
 
 
+@pytest.mark.slow
 def test_a_desk_of_another_run_that_is_at_work_keeps_the_ledger(keeper, with_ledger):
     assert ask(open_real, with_ledger(7), "hello", b"")[0] == "answer"
     kind, body = ask(open_real, with_ledger(8), "hello", b"")
@@ -277,6 +279,7 @@ def test_a_desk_of_another_run_that_is_at_work_keeps_the_ledger(keeper, with_led
     assert resident._started[-2].poll() is None
 
 
+@pytest.mark.slow
 def test_a_desk_that_nobody_asks_makes_room_for_one_of_another_run(
     keeper, with_ledger, monkeypatch
 ):
@@ -286,6 +289,7 @@ def test_a_desk_that_nobody_asks_makes_room_for_one_of_another_run(
     assert resident._started[-2].wait(20) == 0
 
 
+@pytest.mark.slow
 def test_a_desk_whose_keeper_is_gone_makes_room(keeper, with_ledger, monkeypatch):
     assert ask(open_real, with_ledger(7), "hello", b"")[0] == "answer"
     keeper.kill()
@@ -295,6 +299,7 @@ def test_a_desk_whose_keeper_is_gone_makes_room(keeper, with_ledger, monkeypatch
     assert resident._started[-2].wait(20) == 0
 
 
+@pytest.mark.slow
 def test_a_stopped_desk_is_in_the_way_until_it_is_killed(keeper, with_ledger, monkeypatch):
     assert ask(open_real, with_ledger(7), "hello", b"")[0] == "answer"
     stopped = resident._started[-1]

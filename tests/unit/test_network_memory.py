@@ -316,6 +316,7 @@ def test_layers_without_a_size_are_refused():
         Description("test memory lazy", SHAPE, 3).build()
 
 
+@pytest.mark.slow
 def test_the_large_network_passes_too():
     Description("resnet18", (1, 1, 1), 3).build()
 

@@ -37,6 +37,8 @@ from voile.explain.of_blackbox.tilting import disagreement, tilt_rows
 from voile.explain.of_blackbox.tree_rows import draw_bins, draw_cells, spread_out
 from voile.privacy.noise import fixed_noise
 
+pytestmark = pytest.mark.usefixtures("few_synthetic_rows")
+
 TINY = 5e-324
 
 
