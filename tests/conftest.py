@@ -27,6 +27,11 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("filterwarnings", "ignore::voile.errors.NoLedgerWarning")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the tests that wait, so that the others run meanwhile."""
+    items.sort(key=lambda item: item.get_closest_marker("waits") is None)
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_make_collect_report(collector: pytest.Collector) -> Iterator[None]:
     """Skip a test module that imports a library that may be absent, and say which one is."""

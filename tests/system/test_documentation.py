@@ -29,13 +29,8 @@ QUICK = {
     "README.md",
     "CONTRIBUTING.md",
     "docs/index.md",
-    "docs/tutorials/first-summary.md",
     "docs/tutorials/index.md",
-    "docs/how-to/edit-a-model.md",
-    "docs/how-to/find-typical-examples.md",
-    "docs/how-to/look-at-filters.md",
     "docs/how-to/share-a-ledger.md",
-    "docs/how-to/train-across-hospitals.md",
     "docs/how-to/write-a-mechanism.md",
     "docs/reference/schema-files.md",
 }

@@ -382,6 +382,7 @@ TABLE = ({"a": ["x", "y"] * 20}, ["no", "yes"] * 20)
 CANARY = ({"a": "z"}, "yes")
 
 
+@pytest.mark.slow
 def test_an_estimator_is_watched_and_keeps_its_promise():
     model = EBMClassifier(epsilon=4.0, delta=1e-5, schema=SCHEMA)
     found = lower_bound(

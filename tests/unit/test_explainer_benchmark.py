@@ -56,6 +56,7 @@ def loss_cell(strategy, loss, **facts):
     return replace(cell, **facts)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("setting", [PAPER, DEFAULT])
 def test_losses_are_those_of_the_library(reference, setting):
     task = reference.task
@@ -71,6 +72,7 @@ def test_losses_are_those_of_the_library(reference, setting):
     assert (found.loss > -1e-9).all()
 
 
+@pytest.mark.slow
 def test_settings_of_a_shared_summary_are_each_their_own(reference):
     task = reference.task
     plan = Plan(3, 3, 1)
@@ -184,6 +186,7 @@ def test_constants_that_made_the_losses_are_found_again():
     assert math.isnan(explainer_loss.fit_constants(cells[:1], rows).release)
 
 
+@pytest.mark.slow
 def test_crossing_cells_share_the_loss_of_one_summary(reference):
     cells = explainer_loss.crossing_cells(reference, (5.0,), Plan(3, 3, 1), (1, 50))
     assert [(one.strategy, one.queries) for one in cells] == [

@@ -73,6 +73,7 @@ def test_all_modes_learn_what_is_easy(noise):
     assert list(model.classes_) == ["left", "right"]
 
 
+@pytest.mark.slow
 def test_a_promise_for_clients_can_learn_from_many_of_them():
     many = federation(clients=100, rows=4)
     model = classifier("client", rounds=5, clip=0.5, learning_rate=0.3).fit_federated(many)

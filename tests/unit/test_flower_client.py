@@ -242,6 +242,7 @@ def open_nothing(context):
     raise ValueError("row 17: Alice")
 
 
+@pytest.mark.slow
 def test_a_resident_desk_that_cannot_open_is_a_refusal(keeper):
     kind, body = ask(open_nothing, context_of(client_name="north", desk="resident"))
     assert kind == "refusal"

@@ -38,11 +38,21 @@ KINDS = [GLVQClassifier, GMLVQClassifier, LVQ1Classifier]
 # Without noise, because noise makes any two fits differ and the tens of rows that these checks give
 # teach nothing at a finite epsilon.
 @parametrize_with_checks(
-    [kind(epsilon=math.inf) for kind in KINDS],
+    [GLVQClassifier(epsilon=math.inf)],
     expected_failed_checks=lambda estimator: EXPECTED_FAILURES,
 )
 @pytest.mark.filterwarnings("ignore:.*:sklearn.exceptions.SkipTestWarning")
 def test_manners_of_scikit_learn(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@parametrize_with_checks(
+    [GMLVQClassifier(epsilon=math.inf), LVQ1Classifier(epsilon=math.inf)],
+    expected_failed_checks=lambda estimator: EXPECTED_FAILURES,
+)
+@pytest.mark.filterwarnings("ignore:.*:sklearn.exceptions.SkipTestWarning")
+def test_relatives_have_the_same_manners(estimator, check):
     check(estimator)
 
 

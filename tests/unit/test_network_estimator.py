@@ -118,7 +118,7 @@ def test_the_epsilon_is_that_of_dp_accounting(fitted):
 def test_what_the_schema_lacks_is_found_privately():
     images, classes = pictures()
     with fixed_noise(1):
-        model = classifier(schema=None, lot=0.5, steps=2).fit(images / 255.0, classes)
+        model = classifier(schema=None, lot=1.0, steps=2).fit(images / 255.0, classes)
     labels = [line.label for line in model.receipt_.lines]
     assert "range of pixels" in labels
     assert any("categories" in label for label in labels)
@@ -200,7 +200,7 @@ def test_noise_reaches_every_parameter_and_no_buffer(how):
     """Also a parameter without dimensions; buffers and frozen ones stay as the seed made them."""
 
     def fit():
-        model = classifier(architecture="test odd", steps=2)
+        model = classifier(architecture="test odd", steps=2, lot=1.0)
         X, y = pictures(60)
         if how == "pooled":
             return model.fit(X, y)

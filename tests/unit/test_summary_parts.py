@@ -370,6 +370,7 @@ def test_a_table_is_fitted_as_near_to_the_true_one_as_noise_allows(strength, err
 # -- synthetic rows --------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(pair_tables(), st.integers(0, 10**6))
 def test_rows_drawn_along_the_tree_are_weighted_without_resting_on_few(tables, seed):
