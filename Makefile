@@ -26,11 +26,12 @@ demo: $(VENV)/.installed-demo  ## Install what is needed, then run the demonstra
 
 test: $(VENV)/.installed-dev  ## Install what is needed, then run the tests
 	@echo "Running the tests in $(TESTS) ($(JOBS) at a time)"
-	@$(BIN)/python -m pytest -n $(JOBS) -m "not slow" $(TESTS)
+	@$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not slow" $(TESTS)
 
-test-slow: $(VENV)/.installed-dev  ## Run the long tests: races, thousands of mutated files, every replay
-	@echo "Running the slow tests in $(TESTS) ($(JOBS) at a time)"
-	@$(BIN)/python -m pytest -n $(JOBS) -m slow $(TESTS)
+# One process more than usual: a few of these tests wait for other processes most of their time.
+test-slow: $(VENV)/.installed-dev  ## Run the long tests: repetitions, races, browser tours, benchmarks
+	@echo "Running the slow tests in $(TESTS) ($(JOBS) at a time, and one that waits)"
+	@$(BIN)/python -m pytest -n $$(($(JOBS) + 1)) --dist worksteal -m slow $(TESTS)
 
 coverage: $(VENV)/.installed-dev  ## Which branches of privacy/ the tests reach
 	@$(BIN)/python -m pytest -n $(JOBS) $(TESTS) --cov=voile.privacy --cov-branch --cov-report=term-missing:skip-covered

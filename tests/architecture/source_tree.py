@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -98,6 +98,7 @@ class Module:
         return tuple(found)
 
 
+@cache
 def read_modules(source: Path = SOURCE) -> tuple[Module, ...]:
     """Every Python module under ``source``."""
     modules = []
@@ -107,6 +108,13 @@ def read_modules(source: Path = SOURCE) -> tuple[Module, ...]:
         name = ".".join(parts[:-1] if is_package else parts)
         modules.append(Module(name, path.read_text(encoding="utf-8"), is_package))
     return tuple(modules)
+
+
+def find_violations(rule: Callable[[Module], list[str]]) -> list[str]:
+    """What a rule finds in all modules of Voile; at least one module must have been looked at."""
+    modules = read_modules()
+    assert modules
+    return [one for module in modules for one in rule(module)]
 
 
 def is_within(path: str, package: str) -> bool:

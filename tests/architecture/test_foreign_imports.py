@@ -3,7 +3,7 @@
 import sys
 
 import pytest
-from source_tree import Module, read_modules
+from source_tree import Module, find_violations
 
 
 def is_private(part: str) -> bool:
@@ -23,9 +23,8 @@ def find_private_imports(module: Module) -> list[str]:
     return sorted(found)
 
 
-@pytest.mark.parametrize("module", read_modules(), ids=lambda module: module.name)
-def test_only_public_modules_of_other_libraries(module):
-    assert find_private_imports(module) == []
+def test_only_public_modules_of_other_libraries():
+    assert find_violations(find_private_imports) == []
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import ast
 import re
 
 import pytest
-from source_tree import Module, read_modules
+from source_tree import Module, find_violations
 
 EMPTY_NAMES = {"base", "common", "helper", "helpers", "misc", "util", "utils"}
 MOST_LINES = 400
@@ -30,9 +30,8 @@ def find_bad_shape(module: Module) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("module", read_modules(), ids=lambda module: module.name)
-def test_modules_have_a_good_shape(module):
-    assert find_bad_shape(module) == []
+def test_modules_have_a_good_shape():
+    assert find_violations(find_bad_shape) == []
 
 
 GOOD = '"""What may be spent."""\n'

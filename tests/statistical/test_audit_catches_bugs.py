@@ -12,19 +12,22 @@ TRIALS = {trial.title: trial for trial in find_subset()}
 SETTINGS = {"confidence": 0.999, "processes": 1, "random_state": 1, "noise_seed": 1}
 
 
-def marked(value, name, slow):
+TRAININGS = ("EBM", "maps", "networks", "prototypes", "federated: one row of a client")
+"""Trials of whole trainings: slow."""
+
+
+def marked(value, name, trial):
+    slow = trial in SLOW or trial.startswith(TRAININGS)
     return pytest.param(value, id=name, marks=[pytest.mark.slow] if slow else [])
 
 
-@pytest.mark.parametrize(
-    "trial", [marked(trial, title, title in SLOW) for title, trial in TRIALS.items()]
-)
+@pytest.mark.parametrize("trial", [marked(trial, title, title) for title, trial in TRIALS.items()])
 def test_clean_code_passes(trial):
     found = trial.audit(**SETTINGS)
     assert found.verdict == "not exceeded", found
 
 
-@pytest.mark.parametrize("bug", [marked(bug, bug.name, bug.slow) for bug in BUGS])
+@pytest.mark.parametrize("bug", [marked(bug, bug.name, bug.trial) for bug in BUGS])
 def test_a_planted_bug_is_caught(bug):
     with bug.plant():
         found = TRIALS[bug.trial].audit(**SETTINGS)

@@ -133,6 +133,7 @@ def attack_categories(levels, relation, epsilon=EPSILON):
     assert_powerless(*pad(first, second), allowed())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("relation", Relation)
 @pytest.mark.parametrize("levels", LEVELS.values(), ids=LEVELS)
 def test_a_category_of_one_record_does_not_show(levels, relation):
@@ -147,6 +148,7 @@ def test_too_little_noise_would_be_noticed():
 # -- a target that one record alone holds ----------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["rounds", "cyclic"])
 @pytest.mark.parametrize("relation", Relation)
 def test_a_target_moved_by_its_whole_range_does_not_show(relation, method):

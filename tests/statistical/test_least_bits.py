@@ -226,6 +226,7 @@ MODELS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("release", "runs"), MODELS.values(), ids=MODELS)
 def test_models_are_not_told_apart_by_low_bits(release, runs):
     with fixed_noise(11):

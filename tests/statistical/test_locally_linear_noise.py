@@ -233,10 +233,12 @@ def advantage():
     return tell_apart(fits(False, 1), fits(True, 2)).advantage.value
 
 
+@pytest.mark.slow
 def test_a_row_of_a_whole_fit_is_told_no_better_than_allowed():
     assert advantage() <= allowed_advantage(EPSILON, 1e-6) + margin(FITS // 2)
 
 
+@pytest.mark.slow
 def test_a_whole_fit_without_clip_would_be_noticed(monkeypatch):
     unclip(monkeypatch)
     assert advantage() > allowed_advantage(EPSILON, 1e-6) + margin(FITS // 2)

@@ -168,11 +168,13 @@ def attack(kind, relation, epsilon):
     return gain
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("relation", Relation)
 def test_one_extreme_row_does_not_show_in_the_prototypes(relation):
     attack(GLVQClassifier, relation, 1.0)
 
 
+@pytest.mark.slow
 def test_too_little_noise_would_be_noticed():
     with pytest.raises(AssertionError, match="advantage"):
         attack(GLVQClassifier, Relation.ADD_REMOVE, 1000.0)
@@ -211,6 +213,7 @@ def tell_looks_apart(make, relation):
     return gain
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("relation", Relation)
 def test_one_look_lets_out_what_its_noise_allows_and_no_more(relation):
     # The longest points there are: attacks come close to the bound, so they are real ones.

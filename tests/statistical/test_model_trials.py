@@ -83,6 +83,7 @@ def test_a_canary_reaches_what_is_claimed_and_no_more(title, there, seen):
         assert LEAST < reached < 1.0 + 1e-6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("title", AUDITED)
 def test_half_the_noise_is_noticed(title):
     settings = {"confidence": CONFIDENCE, "processes": 1, "random_state": 1, "noise_seed": 2}
@@ -90,6 +91,7 @@ def test_half_the_noise_is_noticed(title):
         assert ALL[title].audit(**settings).broken
 
 
+@pytest.mark.slow
 def test_all_of_the_noise_is_enough():
     settings = {"confidence": CONFIDENCE, "processes": 1, "random_state": 1, "noise_seed": 2}
     clean = ALL["prototypes: class means"].audit(400, **settings)
@@ -98,6 +100,7 @@ def test_all_of_the_noise_is_enough():
     assert clean.mu > 0.3 * clean.claimed_mu
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", ["adaptive", "enhanced"])
 def test_the_published_rule_for_steps_is_noticed(strategy):
     title = f"explainer: steps of {strategy!r}, straddling a threshold"

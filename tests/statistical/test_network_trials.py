@@ -6,16 +6,15 @@ from unittest import mock
 
 import numpy as np
 import pytest
+import torch
 
-torch = pytest.importorskip("torch")
-
-from voile import Category, Number, Schema  # noqa: E402
-from voile.audit import one_run  # noqa: E402
-from voile.audit.trials import networks  # noqa: E402
-from voile.audit.trials.federated import clients  # noqa: E402
-from voile.errors import MissingExtra  # noqa: E402
-from voile.privacy import noise  # noqa: E402
-from voile.privacy.gaussian_dp import mu_of  # noqa: E402
+from voile import Category, Number, Schema
+from voile.audit import one_run
+from voile.audit.trials import networks
+from voile.audit.trials.federated import clients
+from voile.errors import MissingExtra, SettingError
+from voile.privacy import noise
+from voile.privacy.gaussian_dp import mu_of
 
 NETWORKS, CLIENTS = networks.trials(), clients.trials()
 REAL = noise.gaussian
@@ -42,6 +41,7 @@ def one_thread():
     torch.set_num_threads(before)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "runs"),
     [
@@ -61,6 +61,7 @@ def test_right_noise_passes_and_half_of_it_is_found(words, runs):
         assert audit(one, runs).verdict == "BROKEN"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
     [
@@ -94,6 +95,7 @@ def networks_insider(one):
     return Insider(one.fit, one.dataset, [one.canary])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["dp_faithful", "random_faithful", "gradcam_faithful"])
 def test_published_noise_hides_little_and_promises_nothing(mode):
     found = audit(trial(mode), 40)

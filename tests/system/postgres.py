@@ -10,25 +10,17 @@ from typing import Self
 
 import pytest
 
-
-def find_programs() -> Path | None:
-    """The folder of initdb and pg_ctl: Debian's newest, or wherever the path finds them."""
-    found = sorted(
-        Path("/usr/lib/postgresql").glob("*/bin/pg_ctl"), key=lambda one: float(one.parts[-3])
-    )
-    if found:
-        return found[-1].parent
-    on_path = shutil.which("pg_ctl")
-    return None if on_path is None else Path(on_path).resolve().parent
+from needs import find_missing, find_postgresql
 
 
 class Server:
     """Started on entry, stopped and deleted on exit; may be stopped and started in between."""
 
     def __init__(self) -> None:
-        programs = find_programs()
-        if programs is None:
-            pytest.skip("PostgreSQL is not installed (no /usr/lib/postgresql/*/bin/pg_ctl)")
+        missing = find_missing("PostgreSQL", "psycopg")
+        programs = find_postgresql()
+        if missing or programs is None:
+            pytest.skip(f"needs {', '.join(missing)}")
         self._programs = programs
         self._user = None
         if os.getuid() == 0:  # the server refuses to run as root

@@ -59,12 +59,15 @@ class Reader:
         The functions of the source that it covers, with dots.
     name : str
         Of the file.
+    needed : tuple of str
+        Libraries without which there is no such reader.
     """
 
     seed: Callable[[Path], bytes]
     run: Callable[[Path], None]
     reads: tuple[str, ...]
     name: str = "file.json"
+    needed: tuple[str, ...] = ()
 
 
 READERS: dict[str, Reader] = {}
@@ -333,6 +336,7 @@ READERS["network"] = Reader(
         "voile.federated.networks.files.read",
         "voile.federated.networks.estimator.load_estimator",
     ),
+    needed=("torch",),
 )
 READERS["network, averaged"] = Reader(
     _fedavg,
@@ -342,6 +346,7 @@ READERS["network, averaged"] = Reader(
         "voile.federated.fedavg.files.read",
         "voile.federated.fedavg.estimator.load_estimator",
     ),
+    needed=("torch",),
 )
 
 
@@ -543,6 +548,7 @@ READERS["introduction"] = Reader(
     lambda folder: _introduction()("north").to_bytes(),
     _run_introduction,
     ("voile.federated.flower.members.Introduction.from_bytes",),
+    needed=("flwr",),
 )
 
 

@@ -18,6 +18,8 @@ from test_bad_tables import PAIRS, ROWS, as_array, as_list, as_mapping, as_panda
 from voile import Budget, Category, Ledger, Number, PrivateExplainer, Schema, VoileError
 from voile.privacy.noise import fixed_noise
 
+pytestmark = pytest.mark.usefixtures("few_synthetic_rows")
+
 STRATEGIES = ("summary", "release", "adaptive")
 SCHEMAS = {
     "none": None,

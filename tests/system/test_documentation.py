@@ -25,6 +25,17 @@ import voile
 
 PROGRAMS = [page for page in PAGES if has_snippets(page.read_text(encoding="utf-8"))]
 
+QUICK = {
+    "README.md",
+    "CONTRIBUTING.md",
+    "docs/index.md",
+    "docs/tutorials/index.md",
+    "docs/how-to/share-a-ledger.md",
+    "docs/how-to/write-a-mechanism.md",
+    "docs/reference/schema-files.md",
+}
+"""Pages that run in the fast part: all public names, in seconds. The others are slow tests."""
+
 MODULES = [
     module.name
     for module in pkgutil.walk_packages(voile.__path__, "voile.")
@@ -32,15 +43,10 @@ MODULES = [
 ] + ["voile"]
 
 
-@pytest.mark.parametrize("module", sorted(MODULES))
-def test_examples_in_docstrings_are_true(module):
-    result = doctest.testmod(importlib.import_module(module))
-    assert result.failed == 0
-
-
-def test_some_docstrings_have_examples():
-    tried = sum(doctest.testmod(importlib.import_module(module)).attempted for module in MODULES)
-    assert tried >= 10
+def test_examples_in_docstrings_are_true():
+    results = {name: doctest.testmod(importlib.import_module(name)) for name in sorted(MODULES)}
+    assert [name for name, result in results.items() if result.failed] == []
+    assert sum(result.attempted for result in results.values()) >= 10
 
 
 def named(page):
@@ -66,7 +72,18 @@ def test_there_are_snippets():
     assert ROOT / "README.md" in PROGRAMS
 
 
-@pytest.mark.parametrize("page", PROGRAMS, ids=named)
+def test_quick_pages_exist():
+    assert {named(page) for page in PROGRAMS} >= QUICK
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, marks=[] if named(page) in QUICK else [pytest.mark.slow])
+        for page in PROGRAMS
+    ],
+    ids=named,
+)
 def test_snippets_run_in_order(page, tmp_path):
     result = run_page(page.read_text(encoding="utf-8"), tmp_path)
     assert result.returncode == 0, result.stderr

@@ -5,9 +5,9 @@ import json
 import sys
 from pathlib import Path
 
+import flwr  # noqa: F401
 import pytest
 
-pytest.importorskip("flwr", reason="needs the extra voile[federated]")
 if sys.platform == "win32":
     pytest.skip("needs Unix sockets and process groups", allow_module_level=True)
 
@@ -37,6 +37,7 @@ CONFIG = {
 
 
 @pytest.mark.slow
+@pytest.mark.waits
 def test_strangers_stay_outside(deployment, tmp_path):
     with deployment.Deployment(tmp_path / "place", ("north",)) as place:
         place.start_superlink()
@@ -62,6 +63,7 @@ def test_strangers_stay_outside(deployment, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.waits
 def test_training_survives_a_death_a_restart_and_a_late_answer(deployment, tmp_path):
     settings, trouble = map(importlib.import_module, ("settings", "trouble"))
     output = tmp_path / "output"

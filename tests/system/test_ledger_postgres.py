@@ -75,6 +75,7 @@ def test_the_default_isolation_of_the_server_does_not_matter(database, level):
     assert ask(database, "SHOW default_transaction_isolation") == [(level,)]
 
 
+@pytest.mark.slow
 def test_reservations_of_many_processes_never_overspend(database):
     run_helper(races, "race_held", database, 8, 4)
     ledger = Ledger(database, dataset="race")

@@ -178,6 +178,7 @@ def test_the_queue_is_not_what_keeps_spenders_apart(tmp_path):
     check_race(Ledger(path, dataset="race"), result["parts"], 60, 20)
 
 
+@pytest.mark.slow
 def test_reservations_of_many_processes_never_overspend(tmp_path):
     path = tmp_path / "l.db"
     result = run_helper(__file__, "race_held", path, 12, 6)

@@ -9,7 +9,6 @@ import sys
 from collections import Counter
 from functools import partial
 
-import psycopg
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import run_state_machine_as_test
@@ -34,7 +33,7 @@ from voile.privacy.events import (
 from voile.privacy.ledger import Entry
 
 BUDGET = Budget(1, 1e-6)
-FEW = settings(max_examples=25, stateful_step_count=12)
+FEW = settings(max_examples=12, stateful_step_count=12)
 MANY = settings(max_examples=200, stateful_step_count=25, suppress_health_check=list(HealthCheck))
 
 
@@ -154,6 +153,7 @@ def test_thousands_of_steps_keep_the_budget(kind, place):
 def test_postgresql_keeps_the_budget():
     number = itertools.count()
     with Server() as server:
+        import psycopg
 
         class InDatabase(LedgerStates):
             places = ("postgresql",)

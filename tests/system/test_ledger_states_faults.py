@@ -216,6 +216,7 @@ def test_nothing_is_found_where_nothing_is_wrong():
     run_state_machine_as_test(Quick, settings=settings(SEARCH, max_examples=50))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
 def test_a_wrong_ledger_is_found(fault, monkeypatch):
     fault(monkeypatch)
@@ -223,6 +224,7 @@ def test_a_wrong_ledger_is_found(fault, monkeypatch):
         run_state_machine_as_test(Quick, settings=SEARCH)
 
 
+@pytest.mark.slow
 def test_fewer_looks_than_there_are_is_found(monkeypatch):
     count_fewer_looks(monkeypatch)
     with pytest.raises(AssertionError):

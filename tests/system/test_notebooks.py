@@ -41,6 +41,7 @@ def test_there_are_notebooks():
     assert [path.stem for path in NOTEBOOKS] == ["black-box", "images", "table"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_runs(path, tmp_path):
     program = tmp_path / "notebook.py"

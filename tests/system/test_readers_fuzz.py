@@ -12,6 +12,7 @@ import pytest
 from mutations import damaged_copies, mutate_bytes, mutate_json
 from reader_table import READERS, Reader, quietly
 
+from needs import find_missing, needs
 from voile.errors import DataError, VoileError
 
 FAST = {"ebm": 5, "lvq": 5, "maps": 5, "explanation": 5, "evaluation": 10}
@@ -23,7 +24,16 @@ SLOW = 180
 
 @pytest.fixture(scope="module")
 def seeds(tmp_path_factory):
-    return {name: reader.seed(tmp_path_factory.mktemp("seed")) for name, reader in READERS.items()}
+    return {
+        name: reader.seed(tmp_path_factory.mktemp("seed"))
+        for name, reader in READERS.items()
+        if not find_missing(*reader.needed)
+    }
+
+
+each_reader = pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=needs(*one.needed)) for name, one in READERS.items()]
+)
 
 
 def find_escapes(reader, raw, others, folder, count, seed):
@@ -40,7 +50,7 @@ def find_escapes(reader, raw, others, folder, count, seed):
     return escaped
 
 
-@pytest.mark.parametrize("name", READERS)
+@each_reader
 def test_damaged_files_are_refused_or_can_be_used(name, seeds, tmp_path):
     path = tmp_path / READERS[name].name
     path.write_bytes(seeds[name])
@@ -50,7 +60,7 @@ def test_damaged_files_are_refused_or_can_be_used(name, seeds, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", READERS)
+@each_reader
 def test_thousands_of_damaged_files(name, seeds, tmp_path):
     others = list(seeds.values())
     assert find_escapes(READERS[name], seeds[name], others, tmp_path, SLOW, seed=1) == []

@@ -2,10 +2,10 @@
 
 import itertools
 import json
-import shutil
 from dataclasses import replace
 
 import numpy as np
+import playwright.sync_api as playwright
 import pytest
 from explained_models import (
     CENSUS_ROWS,
@@ -21,6 +21,7 @@ from prototype_models import MIXED_ROWS, mixed_model, tumour_model, wide_model
 from report_visits import QUIET, Visit, without_figures
 from test_model_report import EVIL, fitted, hostile_model, spend
 
+from needs import find_chromium, needs
 from voile import Budget, Ledger
 from voile.explaining import explain_local
 from voile.privacy.public_rows import encode_public
@@ -28,11 +29,8 @@ from voile.report import influence_page, local_page
 from voile.report.model_report import draw_report
 from voile.schema import Category
 
-playwright = pytest.importorskip(
-    "playwright.sync_api", reason="playwright drives the browser: pip install playwright"
-)
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("chrome")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium is installed")
+CHROMIUM = find_chromium()
+pytestmark = [needs("Chromium"), pytest.mark.slow]
 
 CLASS_ROWS = {
     "age": [25, 110, None, -4, 99.99],

@@ -2,16 +2,18 @@
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 
+import mkdocs  # noqa: F401
+import mkdocstrings  # noqa: F401
 import pytest
 from documented_pages import ROOT
 from report_visits import QUIET
 
-pytest.importorskip("mkdocs")
-pytest.importorskip("mkdocstrings")
+from needs import find_chromium, needs
+
+pytestmark = pytest.mark.slow
 
 _FETCHED = re.compile(
     r"<(?:script|img|iframe|source)\b[^>]*\bsrc=[\"']?(?:https?:)?//"
@@ -46,13 +48,12 @@ def test_pages_fetch_nothing_from_elsewhere(site):
         )
 
 
+@needs("Chromium", "playwright")
 def test_pages_opened_from_disk_can_be_searched(site):
-    driver = pytest.importorskip("playwright.sync_api")
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
-    if chromium is None:
-        pytest.skip("no chromium is installed")
+    from playwright import sync_api as driver
+
     with driver.sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=chromium, args=QUIET)
+        browser = started.chromium.launch(executable_path=find_chromium(), args=QUIET)
         page, asked, wrong = browser.new_page(), [], []
         page.on("request", lambda one: asked.append(one.url))
         page.on("pageerror", lambda one: wrong.append(str(one)))

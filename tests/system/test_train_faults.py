@@ -32,6 +32,7 @@ def run_script(folder, *faults):
     return json.loads(done.stdout)
 
 
+@pytest.mark.slow
 def test_every_transaction_and_every_second_call_about_files_may_fail(tmp_path):
     """One after the other: before the payment, between training and evaluation, at the very end."""
     ways = [f"disk:{{}}:{way}" for way in DISK_WAYS] + ["kill:{}", "gone:{}"]

@@ -311,6 +311,7 @@ def test_what_was_released_is_paid_and_kept_when_the_rest_is_refused(place, monk
     assert len(Ledger(place / "hospital.db").history()) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 def test_an_interrupted_training_says_so_and_keeps_book(place):
     """Ctrl-C after the payment: exit code 130, one line, no model, and the price in the ledger."""

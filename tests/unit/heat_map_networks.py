@@ -1,10 +1,9 @@
 """Small networks whose heat maps are known by hand."""
 
+import captum  # noqa: F401
 import numpy as np
-import pytest
+import torch
 
-torch = pytest.importorskip("torch")
-pytest.importorskip("captum")
 nn = torch.nn
 
 SIDE = 12

@@ -261,6 +261,7 @@ def test_infinite_epsilon_means_no_noise():
     assert plan["a"] == Unprotected(7)
 
 
+@pytest.mark.slow
 def test_the_paper_setting_is_calibrated_as_dp_accounting_does_and_from_cache():
     rate, steps, budget = 500 / 60000, 2400, Budget(2.0, 1e-5)
     shape = Plan((poisson_share("steps", 1.0, rate=rate, count=steps),))

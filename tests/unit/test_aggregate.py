@@ -555,6 +555,7 @@ def moved(generator, points, reach):
     return other
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [1, 2, 3])
 @pytest.mark.parametrize("reach", [4, 2**23])
 def test_smooth_bound_against_hostile_points(size, reach):

@@ -197,6 +197,7 @@ def test_threads_agree_on_the_first_answer(make):
     assert [book.all()[f"k{turn}"] for turn in range(5)] == seen[0]
 
 
+@pytest.mark.slow
 def test_processes_agree_and_never_exceed_an_allowance(where):
     processes, rounds, kept = 4, 12, 2
     parts = run_helper(answer_processes.__file__, "race", where, processes, rounds, kept)["parts"]

@@ -25,6 +25,8 @@ from voile.explain.of_blackbox.seal import Seals
 from voile.privacy.ledger.answer_key import SUFFIX, open_key
 from voile.privacy.noise import fixed_noise
 
+pytestmark = pytest.mark.usefixtures("few_synthetic_rows")
+
 ALONE = ("release", "interactive")
 LEARNING = ("adaptive", "enhanced")
 BUDGET = Budget(4.0, 1e-6)

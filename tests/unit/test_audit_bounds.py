@@ -29,6 +29,7 @@ def test_alarms_and_silence_count_alike(counts):
     assert found >= epsilon_by_rates(a, b, 50, confidence=0.999)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [0.0, 0.5, 2.0])
 @pytest.mark.parametrize("runs", [10, 50])
 def test_the_bound_errs_no_more_often_than_it_says(epsilon, runs):
@@ -97,6 +98,7 @@ def revealing(runs, epsilon, delta, venture):
     return chances
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [0.0, 0.5, 2.0])
 @pytest.mark.parametrize("delta", [0.0, 0.001, 0.1])
 @pytest.mark.parametrize("venture", [0.0, 0.3, 1.0])
@@ -225,6 +227,7 @@ def test_one_run_errs_no_more_often_than_it_says(epsilon, delta):
 # -- Gaussian --------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mu", [0.0, 0.3, 1.5])
 @pytest.mark.parametrize("limit", [-1.0, 0.0, 0.7, 2.5])
 def test_mu_errs_no_more_often_than_it_says(mu, limit):

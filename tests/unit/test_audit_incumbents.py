@@ -138,6 +138,7 @@ def test_ours_release_numbers_in_either_world(attack):
         assert np.isfinite(released).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["CATEGORY", "TARGET", "OTHER_LABEL"])
 def test_too_little_noise_of_ours_would_be_noticed(what, monkeypatch):
     monkeypatch.setattr(voile_attacks, "EPSILON", 20_000.0)

@@ -43,6 +43,7 @@ def noiseless(**settings):
 # -- a mechanism that keeps its promise ------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["guesses", "rates", "gaussian"])
 def test_a_true_promise_is_hardly_ever_exceeded(method):
     """40 repetitions at 95 %: more than 2 too large would be a fault (here the noise is fixed)."""
@@ -381,6 +382,7 @@ TABLE = ({"a": ["x", "y"] * 20}, ["no", "yes"] * 20)
 CANARY = ({"a": "z"}, "yes")
 
 
+@pytest.mark.slow
 def test_an_estimator_is_watched_and_keeps_its_promise():
     model = EBMClassifier(epsilon=4.0, delta=1e-5, schema=SCHEMA)
     found = lower_bound(

@@ -54,6 +54,7 @@ def test_bad_numbers_are_refused(settings):
         collect_runs(square, **{"runs": 3, **settings})
 
 
+@pytest.mark.slow
 def test_processes_change_nothing(monkeypatch):
     """Nor do closures and lambdas stop them; each run has its own fixed noise."""
     monkeypatch.setattr("voile.audit.runs._BATCH", 0.01)
@@ -79,6 +80,7 @@ def test_processes_change_nothing(monkeypatch):
     assert found[0].epsilon > 1.0
 
 
+@pytest.mark.slow
 def test_errors_come_out_of_processes(monkeypatch):
     monkeypatch.setattr("voile.audit.runs._BATCH", 0.0)
     with pytest.raises(ZeroDivisionError):

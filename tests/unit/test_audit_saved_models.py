@@ -175,6 +175,7 @@ def test_the_two_worlds_are_the_same_if_the_row_is_replaced_by_itself():
     assert not insider(False).any()
 
 
+@pytest.mark.slow
 def test_too_little_noise_is_found_where_rows_are_replaced(monkeypatch):
     model = EBMClassifier(**SMALL, ledger=replacing()).fit(X, Y)
     settings = {"runs": 200, "processes": 1, "random_state": 0}

@@ -105,6 +105,7 @@ def test_regression_too():
     np.testing.assert_allclose(federated.predict(X), pooled.predict(X), atol=1e-9, rtol=0)
 
 
+@pytest.mark.slow
 def test_sampled_steps_of_maps_are_equal_where_the_coins_are():
     """Coins are drawn block by block; clients that hold one block each draw the same ones."""
     pixels = 784

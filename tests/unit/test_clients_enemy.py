@@ -828,6 +828,7 @@ def killed_at(monkeypatch, line, after):
     monkeypatch.setattr(Journal, "write", wrapped)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("trust", ["aggregator", "shares"])
 def test_a_server_killed_at_any_line_goes_on_and_nobody_pays_twice(tmp_path, monkeypatch, trust):
     X, y = rows()
@@ -982,6 +983,7 @@ def independent_epsilon(receipts, delta):
     return accountant.get_epsilon(delta)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "make",
     [

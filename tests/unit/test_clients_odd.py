@@ -314,6 +314,7 @@ def test_updates_are_noised_as_they_were_paid():
     np.testing.assert_array_equal(noise_of_a_published_algorithm(3, 0.0), np.zeros(3))
 
 
+@pytest.mark.slow
 def test_sampled_clients_at_the_ends_of_the_scale():
     assert SampledClients(1.0, 1, 1e-12, 0.5).epsilon(1e-5) == 0.0  # hardly ever chosen
     assert SampledClients(0.02, 5, 1.0, 1.0).epsilon(1e-5) == math.inf

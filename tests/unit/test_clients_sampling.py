@@ -38,6 +38,7 @@ def test_a_single_round_is_a_mixture_of_two():
     assert 0.25 * exact.delta(found) <= DELTA
 
 
+@pytest.mark.slow
 def test_truth_lies_between_the_claim_and_no_amplification_by_clients():
     for client_rate in (0.05, 0.3, 0.9):
         one = SampledClients(1.5, 30, client_rate, 0.2)

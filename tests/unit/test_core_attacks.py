@@ -50,6 +50,8 @@ from voile.privacy.budget import Budget
 from voile.privacy.noise import NoiseSource, current_source, fixed_noise
 from voile.schema.unit import Unit
 
+pytestmark = pytest.mark.usefixtures("few_synthetic_rows")
+
 ROWS = 30
 SCHEMA = Schema({"n": Number(0, 1), "c": Category(["a", "b", "c"])}, target=Category(["no", "yes"]))
 NUMBERS = np.random.default_rng(0).random(ROWS).tolist()
@@ -413,6 +415,7 @@ def test_no_search_spends_more_than_there_is(search):
         shared(ledger).fit(PLAIN, TRUTH)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_processes_share_a_ledger_in_a_file(tmp_path):
     ledger = Ledger(tmp_path / "ledger.db", Budget(1.0, 1e-6))

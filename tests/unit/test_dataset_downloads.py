@@ -108,6 +108,15 @@ def made(name: str) -> pd.DataFrame:
     return frame
 
 
+def downloads_but(left_out):
+    """Names of sets; the one of 100,000 rows with 40 columns is a slow test."""
+    return [
+        pytest.param(name, marks=[pytest.mark.slow] if name == "diabetes130" else [])
+        for name in DOWNLOADS
+        if name != left_out
+    ]
+
+
 def give(monkeypatch, frame):
     """Let scikit-learn download a data frame."""
 
@@ -120,7 +129,7 @@ def give(monkeypatch, frame):
     monkeypatch.setattr(sklearn.datasets, "fetch_openml", fetch_openml)
 
 
-@pytest.mark.parametrize("name", [name for name in DOWNLOADS if name != "cal_housing"])
+@pytest.mark.parametrize("name", downloads_but("cal_housing"))
 def test_fetched_sets_load_as_any_other(monkeypatch, name):
     give(monkeypatch, made(name))
     path = datasets.fetch(name)
@@ -142,7 +151,7 @@ def test_fetched_sets_load_as_any_other(monkeypatch, name):
         assert 0 < datasets.load(name, split=part).rows < one.rows
 
 
-@pytest.mark.parametrize("name", [name for name in DOWNLOADS if name != "uci_har"])
+@pytest.mark.parametrize("name", downloads_but("uci_har"))
 def test_fetched_sets_have_the_stored_form(monkeypatch, name):
     """Columns and types are those of the files that benchmarks read."""
     file = find(name).file

@@ -91,6 +91,7 @@ def test_calibration_without_noise_and_gaps_is_near_zero():
     assert found.high < 0.002
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gross", [0.0, 0.01, 0.03])
 @pytest.mark.parametrize(("rows", "noise"), [(300, 3.0), (1000, 20.0), (20000, 20.0)])
 def test_errors_of_which_some_are_gross(gross, rows, noise):

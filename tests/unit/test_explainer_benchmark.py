@@ -56,6 +56,7 @@ def loss_cell(strategy, loss, **facts):
     return replace(cell, **facts)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("setting", [PAPER, DEFAULT])
 def test_losses_are_those_of_the_library(reference, setting):
     task = reference.task
@@ -71,6 +72,7 @@ def test_losses_are_those_of_the_library(reference, setting):
     assert (found.loss > -1e-9).all()
 
 
+@pytest.mark.slow
 def test_settings_of_a_shared_summary_are_each_their_own(reference):
     task = reference.task
     plan = Plan(3, 3, 1)
@@ -184,6 +186,7 @@ def test_constants_that_made_the_losses_are_found_again():
     assert math.isnan(explainer_loss.fit_constants(cells[:1], rows).release)
 
 
+@pytest.mark.slow
 def test_crossing_cells_share_the_loss_of_one_summary(reference):
     cells = explainer_loss.crossing_cells(reference, (5.0,), Plan(3, 3, 1), (1, 50))
     assert [(one.strategy, one.queries) for one in cells] == [
@@ -210,6 +213,7 @@ def test_epsilon_is_told_question_by_question(reference):
     assert after.before.value < after.zero
 
 
+@pytest.mark.slow
 def test_density_has_quarters_and_groups_have_rows(reference):
     quarters = explainer_useful.density(reference, 1.0, Plan(6, 6, 1), (PAPER,), ("summary",))
     assert [one.quarter for one in quarters] == [1, 2, 3, 4]
@@ -275,6 +279,7 @@ def test_the_direct_loop_goes_where_the_exact_solution_is(reference):
     assert exact.loss(phi) - exact.loss(exact.theta) < 1e-3 * -exact.loss(exact.theta)
 
 
+@pytest.mark.slow
 def test_a_run_writes_records_tables_and_plots(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(explainer_data, "made", lambda: explainer_data_made(200, 40))
     monkeypatch.setattr(explainer_useful, "installed", lambda name: False)

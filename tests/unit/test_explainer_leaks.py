@@ -29,6 +29,7 @@ def test_the_published_rule_is_told_apart_for_certain():
     assert math.isinf(found.spent)  # its receipts promise nothing
 
 
+@pytest.mark.slow
 def test_the_sound_rule_is_not_above_its_claim():
     found = step_count_test(faithful=False, runs=500)
     assert not found.broken
@@ -39,6 +40,7 @@ def test_the_sound_rule_is_not_above_its_claim():
     assert found.auc.value < found.allowed_auc
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("faithful", [False, True])
 def test_the_early_terminating_variant_is_no_different(faithful):
     found = step_count_test(faithful=faithful, strategy="enhanced", runs=100)

@@ -5,35 +5,33 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import torch
+from torch import nn
 
-torch = pytest.importorskip("torch")
-
-from torch import nn  # noqa: E402
-
-from voile.errors import SettingError  # noqa: E402
-from voile.federated.fedavg.estimator import FedAvgClassifier  # noqa: E402
-from voile.federated.fedavg.placement import (  # noqa: E402
+from voile.errors import SettingError
+from voile.federated.fedavg.estimator import FedAvgClassifier
+from voile.federated.fedavg.placement import (
     grad_cam_weights,
     least_important,
     place,
     target_layers,
 )
-from voile.federated.fedavg.population import client_noise, clients_needed  # noqa: E402
-from voile.federated.fedavg.work import (  # noqa: E402
+from voile.federated.fedavg.population import client_noise, clients_needed
+from voile.federated.fedavg.work import (
     ClientUpdate,
     LocalTraining,
     PublishedUpload,
 )
-from voile.federated.networks.architectures import (  # noqa: E402
+from voile.federated.networks.architectures import (
     Description,
     initial_weights,
 )
-from voile.federated.networks.images import CLASSES, IMAGES  # noqa: E402
-from voile.federated.networks.parameters import (  # noqa: E402
+from voile.federated.networks.images import CLASSES, IMAGES
+from voile.federated.networks.parameters import (
     flatten,
 )
-from voile.federated.networks.workshop import one_thread  # noqa: E402
-from voile.privacy.wire import Packer, Unpacker  # noqa: E402
+from voile.federated.networks.workshop import one_thread
+from voile.privacy.wire import Packer, Unpacker
 
 SHAPE = (1, 12, 12)
 
@@ -61,7 +59,12 @@ def blocks(rows=10, seed=0):
 
 
 @pytest.mark.parametrize(
-    ("name", "count", "part"), [("cnn", 2, None), ("resnet8", 3, 0.62), ("resnet18", 8, 0.56)]
+    ("name", "count", "part"),
+    [
+        ("cnn", 2, None),
+        ("resnet8", 3, 0.62),
+        pytest.param("resnet18", 8, 0.56, marks=pytest.mark.slow),
+    ],
 )
 def test_the_last_convolution_of_each_block_is_chosen(name, count, part):
     """Eight tensors of ResNet18, as published; short cuts and the first layer are none."""

@@ -3,16 +3,13 @@
 import math
 
 import pytest
+from dp_accounting import dp_event, pld
+from fedavg_clients import NO_GUARANTEE, PUBLISHED, classifier, federation
 
-torch = pytest.importorskip("torch")
-
-from dp_accounting import dp_event, pld  # noqa: E402
-from fedavg_clients import NO_GUARANTEE, PUBLISHED, classifier, federation  # noqa: E402
-
-from voile import Budget, Ledger  # noqa: E402
-from voile.privacy.events import Gaussian  # noqa: E402
-from voile.privacy.gaussian_dp import epsilon_of  # noqa: E402
-from voile.privacy.noise import fixed_noise  # noqa: E402
+from voile import Budget, Ledger
+from voile.privacy.events import Gaussian
+from voile.privacy.gaussian_dp import epsilon_of
+from voile.privacy.noise import fixed_noise
 
 
 @pytest.mark.parametrize("noise", NO_GUARANTEE)

@@ -4,10 +4,8 @@ import logging
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 
+import flwr  # noqa: F401
 import pytest
-
-pytest.importorskip("flwr", reason="needs the extra voile[federated]")
-
 from flwr.app import Array, ArrayRecord, ConfigRecord, Error, Message, RecordDict
 from flwr.supercore.task_identity import TaskIdentity
 

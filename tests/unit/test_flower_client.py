@@ -12,10 +12,8 @@ import time
 from pathlib import Path
 from types import SimpleNamespace
 
+import flwr  # noqa: F401
 import pytest
-
-pytest.importorskip("flwr", reason="needs the extra voile[federated]")
-
 from flwr.app import Context, Message, RecordDict
 from flwr.supercore.task_identity import TaskIdentity
 
@@ -223,6 +221,7 @@ def test_a_resident_desk_outlives_messages_and_ends_with_its_keeper(keeper, monk
     assert sockets() == []
 
 
+@pytest.mark.slow
 def test_a_resident_desk_that_was_killed_is_started_again(keeper, monkeypatch):
     started = []
     popen = subprocess.Popen
@@ -243,6 +242,7 @@ def open_nothing(context):
     raise ValueError("row 17: Alice")
 
 
+@pytest.mark.slow
 def test_a_resident_desk_that_cannot_open_is_a_refusal(keeper):
     kind, body = ask(open_nothing, context_of(client_name="north", desk="resident"))
     assert kind == "refusal"
@@ -268,6 +268,7 @@ def with_ledger():
     return lambda run: context_of(run=run, run_config=facts, client_name="north", desk="resident")
 
 
+@pytest.mark.slow
 def test_a_desk_of_another_run_that_is_at_work_keeps_the_ledger(keeper, with_ledger):
     assert ask(open_real, with_ledger(7), "hello", b"")[0] == "answer"
     kind, body = ask(open_real, with_ledger(8), "hello", b"")
@@ -279,6 +280,7 @@ def test_a_desk_of_another_run_that_is_at_work_keeps_the_ledger(keeper, with_led
     assert resident._started[-2].poll() is None
 
 
+@pytest.mark.slow
 def test_a_desk_that_nobody_asks_makes_room_for_one_of_another_run(
     keeper, with_ledger, monkeypatch
 ):
@@ -288,6 +290,7 @@ def test_a_desk_that_nobody_asks_makes_room_for_one_of_another_run(
     assert resident._started[-2].wait(20) == 0
 
 
+@pytest.mark.slow
 def test_a_desk_whose_keeper_is_gone_makes_room(keeper, with_ledger, monkeypatch):
     assert ask(open_real, with_ledger(7), "hello", b"")[0] == "answer"
     keeper.kill()
@@ -297,6 +300,7 @@ def test_a_desk_whose_keeper_is_gone_makes_room(keeper, with_ledger, monkeypatch
     assert resident._started[-2].wait(20) == 0
 
 
+@pytest.mark.slow
 def test_a_stopped_desk_is_in_the_way_until_it_is_killed(keeper, with_ledger, monkeypatch):
     assert ask(open_real, with_ledger(7), "hello", b"")[0] == "answer"
     stopped = resident._started[-1]

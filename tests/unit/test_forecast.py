@@ -177,6 +177,7 @@ def test_prototypes_agree_with_a_training(name, kind, epsilon):
     assert 1 / most < real / foretold < most
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [0.5, 8.0])
 def test_maps_agree_with_a_training(epsilon):
     """Weights within 15 % of the model's own standard errors."""
@@ -258,6 +259,7 @@ def test_units_of_several_rows_have_more_noise():
     assert "patient" in together.title
 
 
+@pytest.mark.slow
 def test_a_whole_forecast_is_small_for_any_number_of_rows():
     schema = census()
     forecast(schema, rows=100)  # imports

@@ -4,10 +4,9 @@ import sys
 
 import numpy as np
 import pytest
+import torch
 
-torch = pytest.importorskip("torch")
-
-from voile.audit.gradient_leakage import (  # noqa: E402
+from voile.audit.gradient_leakage import (
     attack,
     clipped,
     gaussian,
@@ -18,10 +17,10 @@ from voile.audit.gradient_leakage import (  # noqa: E402
     selective_faithful,
     un_noised,
 )
-from voile.audit.gradient_leakage.analytic import infer_labels  # noqa: E402
-from voile.audit.gradient_leakage.gradients import example_gradients  # noqa: E402
-from voile.errors import DataError, MissingExtra, SettingError  # noqa: E402
-from voile.privacy import noise  # noqa: E402
+from voile.audit.gradient_leakage.analytic import infer_labels
+from voile.audit.gradient_leakage.gradients import example_gradients
+from voile.errors import DataError, MissingExtra, SettingError
+from voile.privacy import noise
 
 SHAPE, CLASSES = (1, 8, 8), 3
 

@@ -5,11 +5,10 @@ import math
 
 import numpy as np
 import pytest
+import torch
 
-torch = pytest.importorskip("torch")
-
-import voile.rendering  # noqa: E402
-from voile.audit.gradient_leakage import (  # noqa: E402
+import voile.rendering
+from voile.audit.gradient_leakage import (
     SeenUpdate,
     gaussian,
     leakage_report,
@@ -19,11 +18,11 @@ from voile.audit.gradient_leakage import (  # noqa: E402
     ssim,
     un_noised,
 )
-from voile.audit.gradient_leakage.findings import HEAD, NO_GUARANTEE  # noqa: E402
-from voile.audit.gradient_leakage.gradients import example_gradients  # noqa: E402
-from voile.errors import DataError, SettingError  # noqa: E402
-from voile.privacy import noise  # noqa: E402
-from voile.report import leakage_page  # noqa: E402
+from voile.audit.gradient_leakage.findings import HEAD, NO_GUARANTEE
+from voile.audit.gradient_leakage.gradients import example_gradients
+from voile.errors import DataError, SettingError
+from voile.privacy import noise
+from voile.report import leakage_page
 
 CHANCE = np.random.default_rng(5)
 IMAGES = CHANCE.uniform(0, 1, (4, 1, 8, 8))

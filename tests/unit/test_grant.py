@@ -44,23 +44,6 @@ def private_table():
     return protect({"a": [1.0, 2.0, 9.0], "b": ["x", "x", "y"]}, schema=SCHEMA)
 
 
-@pytest.fixture
-def openings(monkeypatch):
-    """Labels of all openings of the vault, wherever it is opened from."""
-    seen = []
-    original = vault.open_rows
-
-    def watched(table, ticket):
-        rows = original(table, ticket)
-        seen.append(ticket.label)
-        return rows
-
-    for name, module in list(sys.modules.items()):
-        if name.startswith("voile.") and getattr(module, "open_rows", None) is original:
-            monkeypatch.setattr(module, "open_rows", watched)
-    return seen
-
-
 # -- tickets ---------------------------------------------------------------------------------------
 
 

@@ -124,6 +124,7 @@ def test_what_torch_is_needed_for_is_left_out_and_said(monkeypatch):
     ]
 
 
+@pytest.mark.slow
 def test_a_whole_comparison_in_small(tasks, tmp_path):
     models = ("maps_2", "glvq", "logistic", "majority", "maps_open", "maps_auto_patient_1")
     wanted = hospital.turns("conditions", models, (2.0,))

@@ -141,6 +141,7 @@ def test_every_way_of_opacus_finds_the_same_sum(lesson, way, monkeypatch):
     assert np.allclose(found[0].reshape(lesson.start.shape), opacus.clipped_sum(lesson), atol=1e-5)
 
 
+@pytest.mark.slow
 def test_a_set_runs_from_jobs_to_files(pictures, tmp_path):
     turns = (
         (quick_variant("accurate"), 8.0),

@@ -8,6 +8,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from classified_table import COLUMNS, EXPECTED_FAILURES, FRAME, SCHEMA, X, Y
 from scipy.special import softmax
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -24,17 +25,6 @@ QUICK = {"steps": 20, "sampling_rate": 1.0}
 """All rows in every step: the search for the noise of samples takes seconds."""
 
 # -- scikit-learn's own checks ---------------------------------------------------------------------
-
-EXPECTED_FAILURES = {
-    "check_estimators_empty_data_messages": (
-        "An error for an empty table would tell that it is empty, and the message that is asked "
-        "for holds the exact number of rows."
-    ),
-    "check_classifiers_regression_target": (
-        "Whether a target is refused may not depend on its values: classes come from the schema or "
-        "from private discovery."
-    ),
-}
 
 
 # Without noise, because noise makes any two fits differ and the tens of rows that these checks give
@@ -68,27 +58,6 @@ def test_nothing_works_before_the_fit(tmp_path):
 
 
 # -- tables ----------------------------------------------------------------------------------------
-
-COLUMNS = {"age": Number(0, 100), "job": Category(["nurse", "clerk"]), "pay": Number(-5, 5)}
-SCHEMA = Schema(COLUMNS, target=Category(["no", "yes"]))
-
-
-def make_frame(rows=2001):
-    """Numbers, a category, missing values in both, values outside the bounds and the levels."""
-    generator = np.random.default_rng(5)
-    age = generator.uniform(-5, 105, rows).round(1)
-    pay = generator.normal(size=rows)
-    job = generator.choice(["nurse", "clerk", "other one"], rows).astype(object)
-    score = np.clip(age, 0, 100) / 20 + (job == "nurse") + pay
-    pay[::50] = np.nan
-    job[::70] = None
-    return pd.DataFrame(
-        {"age": age, "job": job, "pay": pay, "label": np.where(score > 3.2, "yes", "no")}
-    )
-
-
-FRAME = make_frame()
-X, Y = FRAME[list(COLUMNS)], FRAME["label"]
 
 
 def fit(rows=X, target=Y, seed=3, **settings):

@@ -8,15 +8,12 @@ whatever it computes from them must come out the same to the bit.
 
 from dataclasses import replace
 
+import fedavg_clients
+import network_modules  # noqa: F401
 import numpy as np
 import pytest
 
-torch = pytest.importorskip("torch")
-
-import fedavg_clients  # noqa: E402
-import network_modules  # noqa: E402, F401
-
-from voile import (  # noqa: E402
+from voile import (
     Category,
     Federation,
     GLVQClassifier,
@@ -25,18 +22,18 @@ from voile import (  # noqa: E402
     Number,
     Schema,
 )
-from voile.federated.networks import train as network_training  # noqa: E402
-from voile.federated.networks.estimator import NetworkClassifier  # noqa: E402
-from voile.federated.networks.images import KeptImages  # noqa: E402
-from voile.federated.networks.queries import NetworkSteps  # noqa: E402
-from voile.models.locally_linear.train import Adam  # noqa: E402
-from voile.privacy import noise  # noqa: E402
-from voile.privacy.clients import updates  # noqa: E402
-from voile.privacy.events import PoissonGaussian  # noqa: E402
-from voile.privacy.mechanisms import sums  # noqa: E402
-from voile.privacy.mechanisms.release import Release  # noqa: E402
-from voile.privacy.noise import fixed_noise  # noqa: E402
-from voile.privacy.sources.table import TableSource  # noqa: E402
+from voile.federated.networks import train as network_training
+from voile.federated.networks.estimator import NetworkClassifier
+from voile.federated.networks.images import KeptImages
+from voile.federated.networks.queries import NetworkSteps
+from voile.models.locally_linear.train import Adam
+from voile.privacy import noise
+from voile.privacy.clients import updates
+from voile.privacy.events import PoissonGaussian
+from voile.privacy.mechanisms import sums
+from voile.privacy.mechanisms.release import Release
+from voile.privacy.noise import fixed_noise
+from voile.privacy.sources.table import TableSource
 
 SIDE, ROWS = 6, 60
 PIXELS = SIDE * SIDE

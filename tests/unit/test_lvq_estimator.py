@@ -8,6 +8,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from classified_table import COLUMNS, EXPECTED_FAILURES, FRAME, SCHEMA, X, Y
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -33,26 +34,25 @@ KINDS = [GLVQClassifier, GMLVQClassifier, LVQ1Classifier]
 
 # -- scikit-learn's own checks ---------------------------------------------------------------------
 
-EXPECTED_FAILURES = {
-    "check_estimators_empty_data_messages": (
-        "An error for an empty table would tell that it is empty, and the message that is asked "
-        "for holds the exact number of rows."
-    ),
-    "check_classifiers_regression_target": (
-        "Whether a target is refused may not depend on its values: classes come from the schema or "
-        "from private discovery."
-    ),
-}
-
 
 # Without noise, because noise makes any two fits differ and the tens of rows that these checks give
 # teach nothing at a finite epsilon.
 @parametrize_with_checks(
-    [kind(epsilon=math.inf) for kind in KINDS],
+    [GLVQClassifier(epsilon=math.inf)],
     expected_failed_checks=lambda estimator: EXPECTED_FAILURES,
 )
 @pytest.mark.filterwarnings("ignore:.*:sklearn.exceptions.SkipTestWarning")
 def test_manners_of_scikit_learn(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@parametrize_with_checks(
+    [GMLVQClassifier(epsilon=math.inf), LVQ1Classifier(epsilon=math.inf)],
+    expected_failed_checks=lambda estimator: EXPECTED_FAILURES,
+)
+@pytest.mark.filterwarnings("ignore:.*:sklearn.exceptions.SkipTestWarning")
+def test_relatives_have_the_same_manners(estimator, check):
     check(estimator)
 
 
@@ -74,27 +74,6 @@ def test_nothing_works_before_the_fit(kind, tmp_path):
 
 
 # -- tables ----------------------------------------------------------------------------------------
-
-COLUMNS = {"age": Number(0, 100), "job": Category(["nurse", "clerk"]), "pay": Number(-5, 5)}
-SCHEMA = Schema(COLUMNS, target=Category(["no", "yes"]))
-
-
-def make_frame(rows=2001):
-    """Numbers, a category, missing values in both, values outside the bounds and the levels."""
-    generator = np.random.default_rng(5)
-    age = generator.uniform(-5, 105, rows).round(1)
-    pay = generator.normal(size=rows)
-    job = generator.choice(["nurse", "clerk", "other one"], rows).astype(object)
-    score = np.clip(age, 0, 100) / 20 + (job == "nurse") + pay
-    pay[::50] = np.nan
-    job[::70] = None
-    return pd.DataFrame(
-        {"age": age, "job": job, "pay": pay, "label": np.where(score > 3.2, "yes", "no")}
-    )
-
-
-FRAME = make_frame()
-X, Y = FRAME[list(COLUMNS)], FRAME["label"]
 
 
 def fit(kind, rows=X, target=Y, seed=3, **settings):

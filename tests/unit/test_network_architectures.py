@@ -1,22 +1,20 @@
 """Networks by name: what is built, what is refused, and what stays as it began."""
 
+import network_modules  # noqa: F401
 import numpy as np
 import pytest
+import torch
+from torch import nn
 
-torch = pytest.importorskip("torch")
-
-import network_modules  # noqa: E402, F401
-from torch import nn  # noqa: E402
-
-from voile.errors import SettingError  # noqa: E402
-from voile.federated.networks.architectures import (  # noqa: E402
+from voile.errors import SettingError
+from voile.federated.networks.architectures import (
     Description,
     initial_weights,
     parameter_count,
     register,
 )
-from voile.federated.networks.included import make_cnn, make_resnet18  # noqa: E402
-from voile.federated.networks.parameters import (  # noqa: E402
+from voile.federated.networks.included import make_cnn, make_resnet18
+from voile.federated.networks.parameters import (
     flatten,
     trained_parameters,
     unflatten,

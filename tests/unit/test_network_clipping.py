@@ -1,15 +1,13 @@
 """Gradients of single examples: three ways to find them agree, and so do clipped sums."""
 
+import network_modules  # noqa: F401
 import numpy as np
 import pytest
+import torch
+from torch.nn.functional import cross_entropy
 
-torch = pytest.importorskip("torch")
-
-import network_modules  # noqa: E402, F401
-from torch.nn.functional import cross_entropy  # noqa: E402
-
-from voile.federated.networks.architectures import Description  # noqa: E402
-from voile.federated.networks.clipping import PerExample, cross_entropy_pull  # noqa: E402
+from voile.federated.networks.architectures import Description
+from voile.federated.networks.clipping import PerExample, cross_entropy_pull
 
 CASES = [
     ("cnn", (1, 28, 28), "recorded"),

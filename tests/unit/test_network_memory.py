@@ -5,29 +5,27 @@ import math
 import threading
 from dataclasses import replace
 
+import network_modules
 import numpy as np
 import pytest
+import torch
+from torch import nn
+from torch.nn import functional
 
-torch = pytest.importorskip("torch")
-
-import network_modules  # noqa: E402
-from torch import nn  # noqa: E402
-from torch.nn import functional  # noqa: E402
-
-from voile.errors import SettingError  # noqa: E402
-from voile.federated.fedavg.work import ClientUpdate, LocalTraining  # noqa: E402
-from voile.federated.networks import architectures, workshop  # noqa: E402
-from voile.federated.networks.architectures import (  # noqa: E402
+from voile.errors import SettingError
+from voile.federated.fedavg.work import ClientUpdate, LocalTraining
+from voile.federated.networks import architectures, workshop
+from voile.federated.networks.architectures import (
     Description,
     initial_weights,
     register,
 )
-from voile.federated.networks.images import CLASSES, IMAGES, Standard  # noqa: E402
-from voile.federated.networks.parameters import trained_parameters  # noqa: E402
-from voile.federated.networks.probes import CALLS, Probe  # noqa: E402
-from voile.federated.networks.queries import NetworkSteps  # noqa: E402
-from voile.federated.networks.state import Snapshot, copy_of, refuse_shared  # noqa: E402
-from voile.privacy.queries import Block  # noqa: E402
+from voile.federated.networks.images import CLASSES, IMAGES, Standard
+from voile.federated.networks.parameters import trained_parameters
+from voile.federated.networks.probes import CALLS, Probe
+from voile.federated.networks.queries import NetworkSteps
+from voile.federated.networks.state import Snapshot, copy_of, refuse_shared
+from voile.privacy.queries import Block
 
 SHAPE, GRID = (1, 4, 4), 2.0**-30
 OUTSIDE = {"calls": 0, "last": 0.0}
@@ -318,6 +316,7 @@ def test_layers_without_a_size_are_refused():
         Description("test memory lazy", SHAPE, 3).build()
 
 
+@pytest.mark.slow
 def test_the_large_network_passes_too():
     Description("resnet18", (1, 1, 1), 3).build()
 

@@ -1,21 +1,19 @@
 """Placing noise: the split is the best at its price, masks and groups are what they say."""
 
+import network_modules  # noqa: F401
 import numpy as np
 import pytest
+import torch
 
-torch = pytest.importorskip("torch")
-
-import network_modules  # noqa: E402, F401
-
-from voile.errors import SettingError  # noqa: E402
-from voile.federated.networks.architectures import (  # noqa: E402
+from voile.errors import SettingError
+from voile.federated.networks.architectures import (
     Description,
     initial_weights,
 )
-from voile.federated.networks.parameters import (  # noqa: E402
+from voile.federated.networks.parameters import (
     unflatten,
 )
-from voile.federated.networks.placement import (  # noqa: E402
+from voile.federated.networks.placement import (
     Placed,
     channel_groups,
     channel_importances,

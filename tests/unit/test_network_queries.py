@@ -3,50 +3,48 @@
 import math
 from dataclasses import replace
 
+import network_modules  # noqa: F401
 import numpy as np
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-torch = pytest.importorskip("torch")
-
-import network_modules  # noqa: E402, F401
-
-from voile import Budget, Category, Ledger, Number, Schema  # noqa: E402
-from voile.errors import PlanError, SettingError  # noqa: E402
-from voile.federated.networks.architectures import (  # noqa: E402
+from voile import Budget, Category, Ledger, Number, Schema
+from voile.errors import PlanError, SettingError
+from voile.federated.networks.architectures import (
     Description,
     initial_weights,
     parameter_count,
 )
-from voile.federated.networks.clipping import PerExample, cross_entropy_pull  # noqa: E402
-from voile.federated.networks.images import (  # noqa: E402
+from voile.federated.networks.clipping import PerExample, cross_entropy_pull
+from voile.federated.networks.images import (
     CLASSES,
     IMAGES,
     KeptImages,
     Standard,
 )
-from voile.federated.networks.kernels import (  # noqa: E402
+from voile.federated.networks.kernels import (
     add_squares,
     add_units,
     find_factors,
 )
-from voile.federated.networks.parameters import (  # noqa: E402
+from voile.federated.networks.parameters import (
     flatten,
 )
-from voile.federated.networks.queries import Brightness, NetworkSteps  # noqa: E402
-from voile.federated.networks.workshop import (  # noqa: E402
+from voile.federated.networks.queries import Brightness, NetworkSteps
+from voile.federated.networks.workshop import (
     Workshop,
     check_rows_apart,
     one_thread,
     workshop_of,
 )
-from voile.privacy.budget import Relation  # noqa: E402
-from voile.privacy.events import Gaussian, Plan  # noqa: E402
-from voile.privacy.mechanisms import gaussian_sum  # noqa: E402
-from voile.privacy.queries import Block  # noqa: E402
-from voile.privacy.sources.table import TableSource  # noqa: E402
-from voile.privacy.vault import keep, protect  # noqa: E402
+from voile.privacy.budget import Relation
+from voile.privacy.events import Gaussian, Plan
+from voile.privacy.mechanisms import gaussian_sum
+from voile.privacy.queries import Block
+from voile.privacy.sources.table import TableSource
+from voile.privacy.vault import keep, protect
 
 SHAPE = (1, 6, 6)
 STANDARD = Standard((0.3,), (0.2,), 8)

@@ -189,6 +189,7 @@ PAPER = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("outlier", "shift", "p_value"), PAPER)
 def test_plain_glvq_moves_as_in_the_paper(outlier, shift, p_value):
     found = outlier_test(glvq, outlier, random_state=1)
@@ -228,6 +229,7 @@ def glvq_for_xor(X, y):
     return glvq(X, y, FOR_XOR)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("added", [10, 1])
 def test_a_few_points_decide_where_the_lone_prototype_goes(added):
     found = xor_test(glvq_for_xor, added=added, runs=60, epsilon=0.1, random_state=0)
@@ -259,6 +261,7 @@ def exceeds(found, allowed):
     return found.value > allowed + 4 * found.standard_error
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
 def test_an_outlier_does_not_show_in_a_private_model(model):
     """Not even to one who knows all other rows."""
@@ -270,6 +273,7 @@ def test_an_outlier_does_not_show_in_a_private_model(model):
     assert not exceeds(found.auc, norm.cdf(mu_of(EPSILON, DELTA) / math.sqrt(2)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("knows_others", [False, True])
 def test_more_rows_do_not_make_an_outlier_show(knows_others):
     found = promised(outlier_test, MODELS["means"], runs=300, rows=1000, knows_others=knows_others)
@@ -277,6 +281,7 @@ def test_more_rows_do_not_make_an_outlier_show(knows_others):
     assert not exceeds(found.auc, norm.cdf(mu_of(EPSILON, DELTA) / math.sqrt(2)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", [50, 1000])
 @pytest.mark.parametrize("knows_others", [False, True])
 def test_no_record_is_rebuilt_from_private_models(rows, knows_others):
@@ -295,6 +300,7 @@ def test_no_record_is_rebuilt_from_private_models(rows, knows_others):
     assert abs(found.correlation) < 0.4
 
 
+@pytest.mark.slow
 def test_a_point_does_not_decide_where_a_private_prototype_goes():
     model = GLVQClassifier(
         epsilon=EPSILON, delta=DELTA, schema=SCHEMA, prototypes_per_class=FOR_XOR, random_state=0
@@ -303,6 +309,7 @@ def test_a_point_does_not_decide_where_a_private_prototype_goes():
     assert not exceeds(found.advantage, found.allowed_advantage)
 
 
+@pytest.mark.slow
 def test_without_noise_the_library_leaks_like_any_other():
     for kind in (LVQ1Classifier, GLVQClassifier):
         model = kind(epsilon=math.inf, schema=SCHEMA)

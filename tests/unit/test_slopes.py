@@ -3,7 +3,6 @@
 import copy
 import math
 import pickle
-import sys
 from fractions import Fraction
 
 import numpy as np
@@ -297,23 +296,6 @@ def test_a_unit_of_many_rows_can_be_served():
 
 
 # -- refusals, before a ticket is torn -------------------------------------------------------------
-
-
-@pytest.fixture
-def openings(monkeypatch):
-    """Labels of all openings of the vault, wherever it is opened from."""
-    seen = []
-    original = vault.open_rows
-
-    def watched(table, ticket):
-        rows = original(table, ticket)
-        seen.append(ticket.label)
-        return rows
-
-    for name, module in list(sys.modules.items()):
-        if name.startswith("voile.") and getattr(module, "open_rows", None) is original:
-            monkeypatch.setattr(module, "open_rows", watched)
-    return seen
 
 
 def longer(phi, query):

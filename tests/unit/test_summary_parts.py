@@ -37,6 +37,8 @@ from voile.explain.of_blackbox.tilting import disagreement, tilt_rows
 from voile.explain.of_blackbox.tree_rows import draw_bins, draw_cells, spread_out
 from voile.privacy.noise import fixed_noise
 
+pytestmark = pytest.mark.usefixtures("few_synthetic_rows")
+
 TINY = 5e-324
 
 
@@ -368,6 +370,7 @@ def test_a_table_is_fitted_as_near_to_the_true_one_as_noise_allows(strength, err
 # -- synthetic rows --------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(pair_tables(), st.integers(0, 10**6))
 def test_rows_drawn_along_the_tree_are_weighted_without_resting_on_few(tables, seed):

@@ -31,6 +31,8 @@ from voile.privacy.clients.desk import Desk
 from voile.privacy.origins import attach_notes, notes_of
 from voile.privacy.vault import KINDS_FROM_TYPES
 
+pytestmark = pytest.mark.usefixtures("few_synthetic_rows")
+
 NOTE = "The kinds were guessed."
 COLUMNS = Schema({"a": Number(0, 1), "b": Number(0, 1)})
 SCHEMA = COLUMNS.with_target(Category([0, 1]))
@@ -56,7 +58,7 @@ def make_noted(make=lambda frame: frame):
         GLVQClassifier(schema=SCHEMA),
         GMLVQClassifier(schema=SCHEMA),
         LVQ1Classifier(schema=SCHEMA),
-        LocallyLinearClassifier(schema=SCHEMA, steps=2),
+        LocallyLinearClassifier(schema=SCHEMA, steps=2, sampling_rate=1.0),
         EBMRegressor(schema=COLUMNS.with_target(Number(0, 1)), rounds=1),
     ],
     ids=lambda model: type(model).__name__,

@@ -58,8 +58,14 @@ CASES = {
     "groups": (GLVQClassifier, {"mechanism": "sample_aggregate", "groups": 5, "epsilon": 8.0}),
     "steps of prototypes": (GLVQClassifier, {"mechanism": "sgd", "epochs": 1, "rate": 0.5}),
     "first rule": (LVQ1Classifier, {"random_state": np.int32(3)}),
-    "maps": (LocallyLinearClassifier, {"steps": 2, "maps": 3, "normalise": np.False_}),
-    "cold maps": (LocallyLinearClassifier, {"steps": 2, "inverse_temperature": 0.3, "clip": 0.2}),
+    "maps": (
+        LocallyLinearClassifier,
+        {"steps": 2, "maps": 3, "normalise": np.False_, "sampling_rate": 1.0},
+    ),
+    "cold maps": (
+        LocallyLinearClassifier,
+        {"steps": 2, "inverse_temperature": 0.3, "clip": 0.2, "sampling_rate": 1.0},
+    ),
 }
 
 
@@ -91,12 +97,17 @@ def test_the_parameters_come_back(name, tmp_path):
     assert_kept(fit(name), tmp_path / "m.json")
 
 
+def picture_maps(**settings):
+    """All rows in every step: the search for the noise of samples takes seconds."""
+    return LocallyLinearClassifier(steps=2, sampling_rate=1.0, schema=PICTURES, **settings)
+
+
 @pytest.mark.parametrize(
     "made",
     [
         GLVQClassifier(image_shape=(2, 3), schema=PICTURES),
-        LocallyLinearClassifier(image_shape=(2, 3), steps=2, basis="plain", schema=PICTURES),
-        LocallyLinearClassifier(image_shape=(1, 2, 3), steps=2, copies=False, schema=PICTURES),
+        picture_maps(image_shape=(2, 3), basis="plain"),
+        picture_maps(image_shape=(1, 2, 3), copies=False),
     ],
     ids=repr,
 )

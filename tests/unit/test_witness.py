@@ -252,6 +252,7 @@ def test_a_watched_fit_is_the_fit_to_the_bit(model, present, tmp_path):
     assert rows.looks > 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("present", [True, False])
 def test_a_watched_fit_on_samples_is_that_of_two_clients_to_the_bit(present, tmp_path):
     """Samples are drawn block by block: the others first, then the canary."""
