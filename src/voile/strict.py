@@ -13,7 +13,7 @@ import reprlib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Self
 
 from voile.errors import VoileError
 
@@ -41,6 +41,33 @@ def show(value: object) -> str:
         return reprlib.repr(value)
     except ValueError:  # whole numbers of thousands of digits
         return type(value).__name__
+
+
+class Unfit(Exception):
+    """Something that does not stand as it must; its place is told on the way out.
+
+    Parameters
+    ----------
+    said : str
+        What is wrong of the place, such as "must be a list".
+    *got : object
+        What stands there instead, if that helps.
+    """
+
+    def __init__(self, said: str, *got: object) -> None:
+        self._said = said + "".join(f". Got {show(one)} instead." for one in got)
+        self._path: list[str] = []
+
+    def within(self, place: str) -> Self:
+        """The same, seen from one step further out."""
+        self._path.append(place)
+        return self
+
+    def told(self, what: str) -> str:
+        """The whole sentence, of what was read."""
+        if not self._path:
+            return f"{what[0].upper()}{what[1:]} {self._said}"
+        return f"In {what}, {' of '.join(self._path)} {self._said}"
 
 
 @dataclass(frozen=True)

@@ -383,29 +383,17 @@ def _local(model: Any) -> Any:
     return explain_local(model, _rows(model.schema))
 
 
-_RECORDS: dict[str, tuple[Callable[[], Any], tuple[str, ...]]] = {
-    "global": (
-        lambda: explain_global(_edited()),
-        ("voile.explain.term.ExplainedTerm.from_dict",),
-    ),
-    "local": (lambda: _local(ebm_models.make_model("softmax")), ()),
-    "prototypes": (
-        lambda: explain_global(prototype_models.mixed_model()),
-        ("voile.explain.explained_feature.ExplainedFeature.from_dict",),
-    ),
-    "decisions": (
-        lambda: _local(prototype_models.mixed_model()),
-        ("voile.explain.prototype_decisions.PrototypeDecision.from_dict",),
-    ),
-    "filters": (lambda: explain_global(filter_models.picture_filters((4, 3))), ()),
-    "filter decisions": (
-        lambda: _local(filter_models.ward_model()),
-        ("voile.explain.filter_decisions.FilterDecision.from_dict",),
-    ),
-    "influences": (lambda: influence_records.census_influences(), ()),
-    "influences on words": (lambda: influence_records.review_influences(), ()),
-    "influences on pictures": (lambda: influence_records.picture_influences((4, 3)), ()),
-    "heat maps": (_heat_maps, ()),
+_RECORDS: dict[str, Callable[[], Any]] = {
+    "global": lambda: explain_global(_edited()),
+    "local": lambda: _local(ebm_models.make_model("softmax")),
+    "prototypes": lambda: explain_global(prototype_models.mixed_model()),
+    "decisions": lambda: _local(prototype_models.mixed_model()),
+    "filters": lambda: explain_global(filter_models.picture_filters((4, 3))),
+    "filter decisions": lambda: _local(filter_models.ward_model()),
+    "influences": influence_records.census_influences,
+    "influences on words": influence_records.review_influences,
+    "influences on pictures": lambda: influence_records.picture_influences((4, 3)),
+    "heat maps": _heat_maps,
 }
 
 
@@ -413,14 +401,9 @@ def _record_seed(make: Callable[[], Any]) -> Callable[[Path], bytes]:
     return lambda folder: make().to_json().encode()
 
 
-for _name, (_make, _reads) in _RECORDS.items():
+for _name, _make in _RECORDS.items():
     READERS[f"explanation, {_name}"] = Reader(
-        _record_seed(_make),
-        _run_explanation,
-        (
-            *("voile.explain.explanation.Explanation.from_json", *_reads),
-            "voile.explain.explanation.Explanation.from_dict",
-        ),
+        _record_seed(_make), _run_explanation, ("voile.explain.explanation.Explanation",)
     )
 
 

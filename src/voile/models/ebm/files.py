@@ -32,8 +32,9 @@ from typing import Any
 
 import numpy as np
 
+from voile.codec import decode, encode
 from voile.errors import ModelError
-from voile.models.ebm.history import MOVES, Edit, read_edits
+from voile.models.ebm.history import MOVES, Edit
 from voile.models.ebm.model import AdditiveModel, Link, Term
 from voile.models.fields import (
     LARGEST,
@@ -82,10 +83,10 @@ def to_dict(model: AdditiveModel) -> dict[str, Any]:
         **_facts_to_dict(model),
         "schema": model.schema.to_dict(),
         "receipt": model.receipt.to_dict(),
-        "edits": [edit.to_dict() for edit in model.edits],
+        "edits": [encode(edit) for edit in model.edits],
     }
     if model.history != model.edits:
-        data["history"] = [edit.to_dict() for edit in model.history]
+        data["history"] = [encode(edit) for edit in model.history]
     if model.original is not None:
         data["original"] = _facts_to_dict(model.original)
     from_dict(data)  # better no file than one that cannot be read
@@ -290,7 +291,7 @@ def _read_edits(
     data: object, schema: Schema, where: str, moves: tuple[str, ...] = ()
 ) -> tuple[Edit, ...]:
     """Edits of terms that the model has, and what took some of them back."""
-    edits = read_edits(data, MODEL, where)
+    edits = tuple(decode(Edit, one, MODEL) for one in read_list(data, where))
     for edit in edits:
         everywhere = edit.what in moves and edit.term == ""
         if not everywhere and edit.term not in schema:
