@@ -30,7 +30,7 @@ class Array:
         Per dimension, the attribute of the record whose length (or which number) it has. A name
         that ends in "shape" gives several dimensions.
     least, most : float
-        Smallest and largest number.
+        Smallest and largest number; the smallest is minus the largest if nothing else is said.
     null : float or None
         The number that ``null`` stands for, which is allowed besides.
     digits : int
@@ -46,14 +46,14 @@ class Array:
     def __init__(
         self,
         *sizes: str,
-        least: float = -LARGEST,
+        least: float | None = None,
         most: float = LARGEST,
         null: float | None = None,
         digits: int = 0,
     ) -> None:
         for name, value in {
             "sizes": sizes,
-            "least": least,
+            "least": -most if least is None else least,
             "most": most,
             "null": null,
             "digits": digits,

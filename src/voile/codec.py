@@ -261,12 +261,15 @@ class _Struct:
         self._cls = cls
         self._places = tuple(_places(cls))
         self._names = frozenset(place.name for place in self._places)
+        constants = {one.name for one in self._places if one.constant is not NOT_GIVEN}
+        self._has_kind = "kind" in constants
 
     def write(self, record: object) -> dict[str, Any]:
         data = {}
         for place in self._places:
             value = getattr(record, place.attribute)
-            if place.default is NOT_GIVEN or value != place.default:
+            # An array is never equal to what is left out.
+            if type(value) is not type(place.default) or value != place.default:
                 data[place.name] = plain(value) if place.coder is None else place.coder.write(value)
         return data
 
@@ -274,8 +277,7 @@ class _Struct:
         if not isinstance(data, Mapping):
             raise Unfit("must be a mapping, a JSON object", data)
         self._check_constants(data)
-        home = _kinds(self._cls).get(data.get("kind"), self._cls)
-        if home is not self._cls:
+        if self._has_kind and (home := _kinds(self._cls)[data["kind"]]) is not self._cls:
             return _struct(home).read(data)
         for name in data:
             if name not in self._names:
@@ -326,7 +328,8 @@ def _kinds(cls: type) -> dict[object, type]:
     """A class and those derived from it, by the kind that stands in the file."""
     kind = getattr(cls, "kind", None)
     found: dict[object, type] = {kind: cls} if isinstance(kind, str) and kind else {}
-    for one in cls.__subclasses__():
+    derived: list[type] = cls.__subclasses__()
+    for one in derived:
         found |= _kinds(one)
     return found
 

@@ -7,8 +7,9 @@ from reader_table import READERS
 from source_tree import Module, read_modules
 
 NAMES = {"from_dict", "from_json", "from_yaml", "from_bytes", "load_estimator"}
-"""Functions of these names read; so do public ones called ``load`` or ``read`` that take a path, and
-classes that the codec reads."""
+"""Functions of these names read; so do public ones called ``load`` or ``read`` that take a path.
+
+And so do classes that the codec reads."""
 
 PARSERS = {"json.loads", "json.load", "yaml.safe_load", "np.load"}
 """Whoever calls one of these reads, too."""

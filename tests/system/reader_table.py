@@ -30,10 +30,10 @@ from voile.errors import VoileError
 from voile.explain import Explanation
 from voile.explaining import explain_global, explain_local
 from voile.models.ebm.edit import Editor
-from voile.models.ebm.files import write as write_ebm
+from voile.models.ebm.files import SavedAdditive
 from voile.models.evaluation.record import Evaluation, GroupScores, Measure, Reliability
-from voile.models.locally_linear.files import write as write_maps
-from voile.models.lvq.files import write as write_lvq
+from voile.models.locally_linear.files import SavedMaps
+from voile.models.lvq.files import SavedPrototypes
 from voile.models.training_settings import record_settings
 from voile.privacy.budget import Relation
 from voile.privacy.clients.journal import Journal
@@ -277,31 +277,37 @@ def _edited() -> Any:
 
 
 _LOAD = "voile.models.load.load"
-_EBM = (_LOAD, "voile.models.ebm.files.from_dict", "voile.models.ebm.estimator.load_estimator")
-_LVQ = (_LOAD, "voile.models.lvq.files.from_dict", "voile.models.lvq.estimator.load_estimator")
+_EBM = (_LOAD, "voile.models.saved_model.SavedModel", "voile.models.ebm.estimator.load_estimator")
+_LVQ = (_LOAD, "voile.models.saved_model.SavedModel", "voile.models.lvq.estimator.load_estimator")
 _MAPS = (
-    *(_LOAD, "voile.models.locally_linear.files.from_dict"),
+    *(_LOAD, "voile.models.saved_model.SavedModel"),
     "voile.models.locally_linear.estimator.load_estimator",
 )
 for _name, _make, _write, _estimator, _reads in (
-    ("ebm, two classes", ebm_models.make_model, write_ebm, "EBMClassifier", _EBM),
-    ("ebm, edited", _edited, write_ebm, "EBMClassifier", _EBM),
-    ("ebm, regression", lambda: ebm_models.make_model("identity"), write_ebm, "EBMRegressor", _EBM),
-    ("lvq, numbers", prototype_models.tumour_model, write_lvq, "GMLVQClassifier", _LVQ),
-    ("lvq, categories", prototype_models.mixed_model, write_lvq, None, _LVQ),
+    ("ebm, two classes", ebm_models.make_model, SavedAdditive.write, "EBMClassifier", _EBM),
+    ("ebm, edited", _edited, SavedAdditive.write, "EBMClassifier", _EBM),
     (
-        *("lvq, pictures", lambda: prototype_models.picture_model(4, 3), write_lvq),
+        "ebm, regression",
+        lambda: ebm_models.make_model("identity"),
+        SavedAdditive.write,
+        "EBMRegressor",
+        _EBM,
+    ),
+    ("lvq, numbers", prototype_models.tumour_model, SavedPrototypes.write, "GMLVQClassifier", _LVQ),
+    ("lvq, categories", prototype_models.mixed_model, SavedPrototypes.write, None, _LVQ),
+    (
+        *("lvq, pictures", lambda: prototype_models.picture_model(4, 3), SavedPrototypes.write),
         *("GLVQClassifier", _LVQ),
     ),
-    ("maps, table", filter_models.ward_model, write_maps, "LocallyLinearClassifier", _MAPS),
-    ("maps, pictures", filter_models.picture_filters, write_maps, None, _MAPS),
+    ("maps, table", filter_models.ward_model, SavedMaps.write, "LocallyLinearClassifier", _MAPS),
+    ("maps, pictures", filter_models.picture_filters, SavedMaps.write, None, _MAPS),
 ):
     READERS[_name] = Reader(_saved(_write, _make, _estimator), _run_model, _reads)
 
 
 def _network(folder: Path) -> bytes:
     from voile.federated.networks.architectures import Description, initial_weights
-    from voile.federated.networks.files import write
+    from voile.federated.networks.files import SavedNetwork
     from voile.federated.networks.images import Standard
     from voile.federated.networks.model import NetworkModel
 
@@ -316,7 +322,7 @@ def _network(folder: Path) -> bytes:
         "uniform",
         ebm_models.make_receipt(),
     )
-    return write(model, folder / "seed.json").read_bytes()
+    return SavedNetwork.write(model, folder / "seed.json").read_bytes()
 
 
 def _fedavg(folder: Path) -> bytes:
@@ -329,8 +335,7 @@ READERS["network"] = Reader(
     _network,
     _run_network,
     (
-        "voile.federated.networks.files.from_dict",
-        "voile.federated.networks.files.read",
+        "voile.models.saved_model.SavedModel",
         "voile.federated.networks.estimator.load_estimator",
     ),
 )
@@ -338,8 +343,7 @@ READERS["network, averaged"] = Reader(
     _fedavg,
     _run_network,
     (
-        "voile.federated.fedavg.files.from_dict",
-        "voile.federated.fedavg.files.read",
+        "voile.models.saved_model.SavedModel",
         "voile.federated.fedavg.estimator.load_estimator",
     ),
 )

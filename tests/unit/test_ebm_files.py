@@ -16,10 +16,13 @@ from hypothesis import strategies as st
 from voile import Category, Number, VoileError
 from voile.errors import ModelError
 from voile.models.ebm.edit import Editor
-from voile.models.ebm.files import from_dict, to_dict, write
+from voile.models.ebm.files import SavedAdditive
 from voile.models.ebm.history import Edit
 from voile.models.ebm.model import AdditiveModel
 from voile.models.json_files import read_json
+
+from_dict, to_dict = SavedAdditive.model_of, SavedAdditive.data_of
+write = SavedAdditive.write
 
 
 def read(path):
@@ -191,9 +194,9 @@ def change(data, place, value):
         (["terms", 0, "edges", 2], 17.5, "increase strictly"),
         (["terms", 0, "edges", 0], 16.0, "begin and end"),
         (["terms", 0, "edges", -1], 91.0, "begin and end"),
-        (["terms", 0, "edges"], [17.0], "begin and end"),
-        (["terms", 0, "edges"], [17.0, 30.0, 90.0], "length 3"),
-        (["terms", 0, "scores", 0], [0.0, 0.0], "length 1"),
+        (["terms", 0, "edges"], [17.0], "shape"),
+        (["terms", 0, "edges"], [17.0, 30.0, 90.0], "shape"),
+        (["terms", 0, "scores", 0], [0.0, 0.0], "shape"),
         (["terms", 0, "scores", 0, 0], None, "finite"),
         (["terms", 0, "scores", 0, 0], 10**400, "finite"),
         (["terms", 0, "scores", 0, 0], math.inf, "finite"),
@@ -207,7 +210,7 @@ def change(data, place, value):
         (["terms", 3, "levels"], [True, False], "levels"),
         (["terms", 1, "extra"], 1, "unknown field"),
         (["extra"], 1, "unknown field"),
-        (["intercept"], [], "length 1"),
+        (["intercept"], [], "shape|length 1"),
         (["schema", "columns", "age"], {"kind": "number"}, "no bounds"),
         (["schema", "target"], None, "target"),
         (["schema"], {}, "schema"),

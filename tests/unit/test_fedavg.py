@@ -23,8 +23,8 @@ from voile.errors import (  # noqa: E402
     SchemaError,
     SettingError,
 )
-from voile.federated.fedavg import files  # noqa: E402
 from voile.federated.fedavg.estimator import load_estimator  # noqa: E402
+from voile.federated.fedavg.files import SavedAverage  # noqa: E402
 from voile.federated.federation import Federation  # noqa: E402
 from voile.federated.networks.architectures import (  # noqa: E402
     Description,
@@ -271,7 +271,7 @@ def test_saved_and_read_back(tmp_path, noise):
     assert other.receipt_ == model.receipt_
     kept, given = other.get_params(), model.get_params()
     assert {**kept, "schema": None} == {**given, "schema": None}
-    assert files.read(path).placement == noise
+    assert SavedAverage.read(path).placement == noise
     data = json.loads(path.read_text())
     for change in ({"noise": "none"}, {"pixel_mean": 0.1}, {"rounds": 0}, {"placement": "sparse"}):
         with pytest.raises(ModelError):
@@ -287,16 +287,16 @@ def test_saved_and_read_back(tmp_path, noise):
 
 
 def test_damaged_files_are_refused(tmp_path):
-    data = files.to_dict(classifier("dp_faithful").fit_federated(federation()).model_)
+    data = SavedAverage.data_of(classifier("dp_faithful").fit_federated(federation()).model_)
     promise = classifier("client").fit_federated(federation()).model_.receipt.to_dict()
     for damage in (
         {"noise": "selective"}, {"noise": None}, {"kind": "voile network"}, {"extra": 1},
         {"placement": "uniform"}, {"weights": "####"}, {"parameters": 3}, {"receipt": promise},
     ):  # fmt: skip
         with pytest.raises(ModelError):
-            files.from_dict({**data, **damage})
+            SavedAverage.model_of({**data, **damage})
     with pytest.raises(ModelError):
-        files.from_dict([])
+        SavedAverage.model_of([])
 
 
 def test_pictures_of_another_shape_are_refused():

@@ -14,11 +14,13 @@ from hypothesis import strategies as st
 from voile import Category, LocallyLinearClassifier, Number, Schema, load
 from voile.errors import ModelError
 from voile.models.features import Features
-from voile.models.locally_linear.files import KIND, from_dict, to_dict, write
+from voile.models.locally_linear.files import SavedMaps
 from voile.models.locally_linear.inputs import Inputs
 from voile.models.locally_linear.model import LocallyLinearModel
 from voile.models.locally_linear.pictures import SmoothBasis
 from voile.privacy import noise
+
+from_dict, to_dict, write = SavedMaps.model_of, SavedMaps.data_of, SavedMaps.write
 
 ARRAYS = ("weights", "offsets", "weight_errors")
 INPUTS = ("centre", "radius", "filling")
@@ -139,7 +141,7 @@ def test_a_trained_model_cannot_be_changed():
 )
 def test_a_bad_file_is_named_with_what_is_wrong(tmp_path, content, message):
     path = tmp_path / "bad.json"
-    path.write_text(content.replace("KIND", KIND))
+    path.write_text(content.replace("KIND", SavedMaps.kind))
     with pytest.raises(ModelError, match=message) as raised:
         load(path)
     assert "bad.json" in str(raised.value)
@@ -263,7 +265,7 @@ def test_maps_are_as_many_for_every_class():
     data = to_dict(picture_model())
     for name in ("weights", "weight_errors"):
         data[name] = data[name][:-1]
-    with pytest.raises(ModelError, match="every class"):
+    with pytest.raises(ModelError, match="offsets"):
         from_dict(data)
 
 

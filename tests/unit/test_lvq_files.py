@@ -13,9 +13,12 @@ from prototype_models import mixed_model, picture_model, tumour_model
 
 from voile import Category, GLVQClassifier, GMLVQClassifier, LVQ1Classifier, Number, Schema, load
 from voile.errors import ModelError
-from voile.models.lvq.files import from_dict, to_dict, write
+from voile.models.lvq.files import SavedPrototypes
 from voile.models.lvq.model import PrototypeModel
 from voile.privacy import noise
+
+from_dict, to_dict = SavedPrototypes.model_of, SavedPrototypes.data_of
+write = SavedPrototypes.write
 
 MODELS = {"numbers": tumour_model, "categories": mixed_model, "pictures": picture_model}
 

@@ -26,10 +26,12 @@ from voile.errors import (  # noqa: E402
 )
 from voile.federated.networks.architectures import initial_weights  # noqa: E402
 from voile.federated.networks.estimator import NetworkClassifier, load_estimator  # noqa: E402
-from voile.federated.networks.files import from_dict, read, to_dict  # noqa: E402
+from voile.federated.networks.files import SavedNetwork  # noqa: E402
 from voile.federated.networks.fit import IMAGES_GIVEN_AS_PUBLIC  # noqa: E402
 from voile.privacy.events import PoissonGaussian, Unprotected  # noqa: E402
 from voile.privacy.noise import fixed_noise  # noqa: E402
+
+from_dict, to_dict, read = SavedNetwork.model_of, SavedNetwork.data_of, SavedNetwork.read
 
 SIDE = 8
 

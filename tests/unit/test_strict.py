@@ -25,11 +25,11 @@ from voile.errors import (
 from voile.explain import Explanation
 from voile.explain.of_model.decision_border import _least_distance
 from voile.explaining import explain_global, explain_local
-from voile.models.ebm.files import to_dict, write
+from voile.models.ebm.files import SavedAdditive
 from voile.models.evaluation import Evaluation
 from voile.models.evaluation.record import Measure, told_figures
 from voile.models.locally_linear.pictures import SmoothBasis
-from voile.models.lvq.files import to_dict as lvq_to_dict
+from voile.models.lvq.files import SavedPrototypes
 from voile.privacy.clients.memory import AnswerMemory
 from voile.privacy.events import Gaussian, Plan, event_from_dict
 from voile.strict import MOST_DEEP, Strict, is_text
@@ -63,7 +63,7 @@ def test_text_that_cannot_be_written_is_refused_everywhere(text, tmp_path):
             Schema.load(f"{path}.yaml")
     if "\0" in text:
         with pytest.raises(ModelError):
-            write(ebm_models.make_model(), tmp_path / text)
+            SavedAdditive.write(ebm_models.make_model(), tmp_path / text)
         with pytest.raises(SchemaError):
             Schema({"a": Number()}).save(tmp_path / f"{text}.yaml")
         with pytest.raises(SettingError):
@@ -122,14 +122,14 @@ def test_values_of_another_form_are_refused(read, values):
 @pytest.mark.parametrize("kind", [["x"], {}, 1, None, "voile x"])
 def test_the_kind_of_a_model_may_be_anything(kind, tmp_path):
     path = tmp_path / "m.json"
-    path.write_text(json.dumps({**to_dict(ebm_models.make_model()), "kind": kind}))
+    path.write_text(json.dumps({**SavedAdditive.data_of(ebm_models.make_model()), "kind": kind}))
     with pytest.raises(ModelError, match="not a model"):
         load(path)
 
 
 @pytest.mark.parametrize("place", ["omega", "prototypes", "means", "prototype_errors"])
 def test_a_prototype_model_without_measure_is_refused(place, tmp_path):
-    data = lvq_to_dict(tumour_model())
+    data = SavedPrototypes.data_of(tumour_model())
     data[place][1][1] = 1e308
     path = tmp_path / "m.json"
     path.write_text(json.dumps(data))

@@ -9,11 +9,12 @@ from typing import Any, TypeVar
 
 from voile.errors import ModelError, ReceiptError
 from voile.files import replace_file as put_in_place
-from voile.models.fields import MODEL
 from voile.privacy.signing import SigningKey, without_signature
-from voile.strict import show
+from voile.strict import Strict, show
 
 T = TypeVar("T")
+
+MODEL = Strict(ModelError, "a model")
 
 
 def write_json(data: dict[str, Any], path: str | Path) -> Path:

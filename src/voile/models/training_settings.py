@@ -24,7 +24,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 import numpy as np
 
 from voile.errors import ModelError
-from voile.models.fields import read_fields, read_list, read_text
+from voile.models.json_files import MODEL
 from voile.strict import is_text, show
 
 FIELD = "settings"
@@ -62,7 +62,7 @@ def read_settings(data: object, kind: type) -> Settings:
         If they are no such settings.
     """
     hints = _hints(kind)
-    fields = read_fields(data, (), f"'{FIELD}'", optional=tuple(hints))
+    fields = MODEL.fields(data, (), f"'{FIELD}'", optional=tuple(hints))
     for name, value in fields.items():
         if not _is_object(value, name):
             _restore(value, hints[name], name)
@@ -148,7 +148,7 @@ def _is_object(data: object, name: str) -> bool:
     if not (isinstance(data, Mapping) and "object" in data):
         return False
     where = f"{name!r} of '{FIELD}'"
-    read_text(read_fields(data, ("object",), where)["object"], where)
+    MODEL.text(MODEL.fields(data, ("object",), where)["object"], where)
     return True
 
 
@@ -172,8 +172,8 @@ def _read(data: object, name: str) -> Any:
     if isinstance(data, Mapping):
         where = f"{name!r} of '{FIELD}'"
         pairs = [
-            read_list(pair, f"a pair of {where}")
-            for pair in read_list(read_fields(data, ("pairs",), where)["pairs"], where)
+            MODEL.listed(pair, f"a pair of {where}")
+            for pair in MODEL.listed(MODEL.fields(data, ("pairs",), where)["pairs"], where)
         ]
         if any(len(pair) != 2 or isinstance(pair[0], (list, Mapping)) for pair in pairs):
             raise ModelError(f"In a model, {where} must be pairs of a key and a value.")
