@@ -18,7 +18,6 @@ ELSEWHERE = {
     "voile.codec": "reads for all others",
     "voile.strict": "reads for all others",
     "voile.audit.runs": "runs of an audit that it wrote itself; its tests damage them",
-    "voile.audit.membership.findings": "makes plain data of its own record",
     "voile.cli.schema": "asks YAML for the name in a line that it wrote itself",
     "voile.datasets.stored_files": "files of known digests",
     "voile.explain.of_blackbox.answer": "answers in a ledger",

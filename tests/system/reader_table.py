@@ -146,7 +146,7 @@ READERS["receipt"] = Reader(
     (
         "voile.privacy.receipt.Receipt.from_json",
         "voile.privacy.receipt.Receipt.from_dict",
-        "voile.privacy.events.event_from_dict",
+        "voile.privacy.events.Event.from_dict",
     ),
 )
 
@@ -193,10 +193,7 @@ def _run_evaluation(path: Path) -> None:
 READERS["evaluation"] = Reader(
     _evaluation,
     _run_evaluation,
-    (
-        "voile.models.evaluation.record.Evaluation.from_json",
-        "voile.models.evaluation.record.Evaluation.from_dict",
-    ),
+    ("voile.models.evaluation.record.Evaluation",),
 )
 
 

@@ -31,7 +31,7 @@ from voile.models.evaluation.record import Measure, told_figures
 from voile.models.locally_linear.pictures import SmoothBasis
 from voile.models.lvq.files import SavedPrototypes
 from voile.privacy.clients.memory import AnswerMemory
-from voile.privacy.events import Gaussian, Plan, event_from_dict
+from voile.privacy.events import Event, Gaussian, Plan
 from voile.strict import MOST_DEEP, Strict, is_text
 
 READ = Strict(ModelError, "a model")
@@ -201,7 +201,7 @@ def test_a_receipt_is_read_field_by_field(place, value):
 @pytest.mark.parametrize("data", [None, 5, "x", [], {}, {"kind": []}, {"kind": "gaussian", "x": 1}])
 def test_what_is_no_event_is_refused(data):
     with pytest.raises(LedgerError):
-        event_from_dict(data)
+        Event.from_dict(data)
     with pytest.raises(LedgerError):
         Plan.from_dict([{"label": "a", "event": data}])
 

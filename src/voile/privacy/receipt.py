@@ -20,7 +20,6 @@ from voile.privacy.events import (
     Step,
     Threshold,
     Unprotected,
-    event_from_dict,
 )
 from voile.privacy.filter import Amount, Filter
 from voile.privacy.gaussian_dp import epsilon_of
@@ -227,7 +226,7 @@ class Receipt:
 def _read_line(data: object) -> ReceiptLine:
     look = _STRICT.fields(data, ("label", "event", "openings", "share"), "a look")
     try:
-        event = event_from_dict(look["event"])
+        event = Event.from_dict(look["event"])
     except (LedgerError, SettingError) as error:
         raise ReceiptError(f"In a receipt, a look cannot be read. {error}") from error
     return ReceiptLine(
