@@ -252,6 +252,8 @@ class _Place:
     constant: object = NOT_GIVEN
     default: object = NOT_GIVEN
     """Of what is left out where it is this."""
+    may_lack: bool = False
+    inside: str = ""
 
 
 class _Struct:
@@ -260,17 +262,20 @@ class _Struct:
     def __init__(self, cls: type) -> None:
         self._cls = cls
         self._places = tuple(_places(cls))
-        self._names = frozenset(place.name for place in self._places)
+        self._names: dict[str, set[str]] = {"": {place.inside for place in self._places} - {""}}
+        for place in self._places:
+            self._names.setdefault(place.inside, set()).add(place.name)
         constants = {one.name for one in self._places if one.constant is not NOT_GIVEN}
         self._has_kind = "kind" in constants
 
     def write(self, record: object) -> dict[str, Any]:
-        data = {}
+        data: dict[str, Any] = {}
         for place in self._places:
             value = getattr(record, place.attribute)
             # An array is never equal to what is left out.
             if type(value) is not type(place.default) or value != place.default:
-                data[place.name] = plain(value) if place.coder is None else place.coder.write(value)
+                home = data.setdefault(place.inside, {}) if place.inside else data
+                home[place.name] = plain(value) if place.coder is None else place.coder.write(value)
         return data
 
     def read(self, data: object) -> Any:
@@ -279,17 +284,12 @@ class _Struct:
         self._check_constants(data)
         if self._has_kind and (home := _kinds(self._cls)[data["kind"]]) is not self._cls:
             return _struct(home).read(data)
-        for name in data:
-            if name not in self._names:
-                raise Unfit(f"has the unknown field {show(name)}: use the version that wrote it.")
-        values = {}
+        data, values = self._fields_of(data), {}
         for place in self._places:
-            if place.coder is None:
+            if place.coder is None or (place.may_lack and place.name not in data):
                 continue
             if place.name not in data:
-                if place.default is NOT_GIVEN:
-                    raise Unfit(f"has no {place.name!r}: use an undamaged copy.")
-                continue
+                raise Unfit(f"has no {place.name!r}: use an undamaged copy.")
             try:
                 values[place.attribute] = place.coder.read(data[place.name])
             except Unfit as unfit:
@@ -298,6 +298,21 @@ class _Struct:
         found = self._cls(**values)
         if hasattr(found, "check_read"):
             found.check_read()
+        return found
+
+    def _fields_of(self, data: Mapping[str, Any]) -> dict[str, Any]:
+        """What stands in a mapping, and in those inside it that hold some of its fields."""
+        found: dict[str, Any] = {}
+        for inside, names in self._names.items():
+            part = data.get(inside) if inside else data
+            if not isinstance(part, Mapping):
+                raise Unfit("must be a mapping", part).within(f"'{inside}'")
+            for name in part:
+                if name not in names:
+                    raise Unfit(
+                        f"has the unknown field {show(name)}: use the version that wrote it."
+                    )
+            found |= part
         return found
 
     def _check_constants(self, data: Mapping[str, Any]) -> None:
@@ -356,7 +371,14 @@ def _place_of_field(field: Any, hint: Any) -> _Place:
     default: object = NOT_GIVEN
     if stored.optional:
         default = field.default if field.default is not MISSING else field.default_factory()
-    return _Place(stored.name or field.name, field.name, _coder(hint), default=default)
+    return _Place(
+        stored.name or field.name,
+        field.name,
+        _coder(hint),
+        default=default,
+        may_lack=stored.optional or stored.later,
+        inside=stored.inside,
+    )
 
 
 def _place_of_property(cls: type, name: str) -> _Place:

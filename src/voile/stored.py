@@ -30,6 +30,10 @@ class Stored:
         Significant digits that are written; 0 for all.
     optional : bool
         Whether it is left out where it is the field's default, and may be missing.
+    later : bool
+        Whether it is always written, and may be missing in files from before.
+    inside : str
+        Name of the mapping that it stands in, if it stands one level deeper.
     """
 
     name: str = ""
@@ -38,6 +42,8 @@ class Stored:
     null: float | None = None
     digits: int = 0
     optional: bool = False
+    later: bool = False
+    inside: str = ""
 
 
 USUAL = Stored()

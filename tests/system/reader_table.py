@@ -144,8 +144,7 @@ READERS["receipt"] = Reader(
     lambda folder: replace(ebm_models.make_receipt(), notes=("A note.",)).to_json().encode(),
     lambda path: _use_receipt(Receipt.from_json(_text(path))),
     (
-        "voile.privacy.receipt.Receipt.from_json",
-        "voile.privacy.receipt.Receipt.from_dict",
+        "voile.privacy.receipt.Receipt",
         "voile.privacy.events.Event.from_dict",
     ),
 )
@@ -505,10 +504,7 @@ def _run_memory(path: Path) -> None:
 READERS["memory of a client"] = Reader(
     _memory_seed,
     _run_memory,
-    (
-        "voile.privacy.clients.memory.AnswerMemory",
-        "voile.privacy.clients.memory.KeptAnswer",
-    ),
+    ("voile.privacy.clients.memory.AnswerMemory",),
     "file.memory",
 )
 
