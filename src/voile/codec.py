@@ -58,12 +58,12 @@ def encode(record: object) -> dict[str, Any]:
 
 
 def decode(cls: type[T], data: object, strict: Strict) -> T:
-    """A record from plain data; anything else is refused with the reader's error.
+    """A record or another value from plain data; anything else is refused with the reader's error.
 
     Parameters
     ----------
     cls : type
-        A dataclass, or what dataclasses of several kinds are derived from.
+        A dataclass, what dataclasses of several kinds are derived from, or a tuple or dict of them.
     data : object
         Dictionaries, lists, text and numbers.
     strict : Strict
@@ -71,7 +71,10 @@ def decode(cls: type[T], data: object, strict: Strict) -> T:
     """
     home: type = cls
     try:
-        found: T = _struct(home).read(data)
+        read = (
+            _struct(home).read if isinstance(cls, type) and is_dataclass(cls) else _coder(cls).read
+        )
+        found: T = read(data)
     except Unfit as unfit:
         raise strict.error(unfit.told(strict.what)) from unfit
     except VoileError as error:
@@ -140,7 +143,7 @@ def _coder(hint: Any, stored: Stored = USUAL) -> Coder:
         return _union_coder(args, stored)
     if origin in (tuple, list):
         return _list_coder(origin, args)
-    if origin is Mapping:
+    if origin in (Mapping, dict):
         return _mapping_coder(_coder(args[1]))
     if isinstance(hint, type) and issubclass(hint, StrEnum):
         coder = choice_coder(lambda data: data in list(hint), tuple(map(str, hint)), hint)

@@ -2,7 +2,8 @@
 
 import json
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import ebm_models
 import numpy as np
@@ -13,6 +14,7 @@ from prototype_models import tumour_model
 
 from voile import Category, EBMClassifier, Number, Receipt, Schema, Unit, load
 from voile.cli.tables import read_table as read_file
+from voile.codec import decode
 from voile.errors import (
     DataError,
     LedgerError,
@@ -30,11 +32,20 @@ from voile.models.evaluation import Evaluation
 from voile.models.evaluation.record import Measure, told_figures
 from voile.models.locally_linear.pictures import SmoothBasis
 from voile.models.lvq.files import SavedPrototypes
+from voile.privacy.budget import Relation
 from voile.privacy.clients.memory import AnswerMemory
 from voile.privacy.events import Event, Gaussian, Plan
+from voile.stored import Count, Share
 from voile.strict import MOST_DEEP, Strict, is_text
 
 READ = Strict(ModelError, "a model")
+
+
+@dataclass(frozen=True)
+class Small:
+    a: int
+
+
 ODD_NAMES = ("\ud800", "a\udcffb", "a\0b", "\0")
 
 
@@ -97,23 +108,32 @@ def test_json_of_other_kinds_is_refused(text, message):
 
 
 @pytest.mark.parametrize(
-    ("read", "values"),
+    ("kind", "values"),
     [
-        (lambda one: READ.whole(one, "x"), (True, 1.0, -1, "1", None, 2**65)),
-        (lambda one: READ.number(one, "x"), (True, "1", None, math.nan, math.inf, 10**400)),
-        (lambda one: READ.number(one, "x", 0.0, 1.0), (-0.1, 1.1)),
-        (lambda one: READ.truth(one, "x"), (0, 1, "true", None)),
-        (lambda one: READ.text(one, "x"), (1, None, b"x", "\ud800")),
-        (lambda one: READ.choice(one, ("a", "b"), "x"), ("c", 1, ["a"], None)),
-        (lambda one: READ.listed(one, "x", 2), ((1, 2), [1], "ab", None)),
-        (lambda one: READ.fields(one, ("a",), "x"), ([], {}, {"a": 1, "b": 2}, None)),
-        (READ.plain, (object(), {1: 2}, [(1,)], {"a": np.float64(1)}, b"x")),
+        (Count, (True, 1.0, -1, "1", None, 2**65)),
+        (float, (True, "1", None, math.nan, math.inf, 10**400)),
+        (Share, (-0.1, 1.1)),
+        (bool, (0, 1, "true", None)),
+        (str, (1, None, b"x", "\ud800")),
+        (Literal["a", "b"], ("c", 1, ["a"], None)),
+        (Literal[1], (True, 1.0, "1")),
+        (Relation, ("x", 1, None, ["add_remove"])),
+        (tuple[int, int], ((1, 2), [1], "ab", None, [1, True])),
+        (dict[str, int], ([], {"a": True}, {1: 1}, {"\ud800": 1}, None)),
+        (int | None, (True, "1", 0.5)),
+        (Small, ([], {}, {"a": 1, "b": 2}, {"a": True}, None)),
     ],
 )
-def test_values_of_another_form_are_refused(read, values):
+def test_values_of_another_form_are_refused(kind, values):
     for value in values:
         with pytest.raises(ModelError):
-            read(value)
+            decode(kind, value, READ)
+
+
+@pytest.mark.parametrize("value", [object(), {1: 2}, [(1,)], {"a": np.float64(1)}, b"x"])
+def test_what_is_no_plain_data_is_refused(value):
+    with pytest.raises(ModelError):
+        READ.plain(value)
 
 
 # -- each break that was found --------------------------------------------------------------------

@@ -247,5 +247,4 @@ class Plan:
     @classmethod
     def from_dict(cls, data: object) -> Self:
         """Read a plan back; refuses what is none (LedgerError)."""
-        steps = _PLAN.listed(data, "its list of steps")
-        return cls(tuple(decode(Step, step, _PLAN) for step in steps))
+        return cls(decode(tuple[Step, ...], data, _PLAN))
