@@ -1,4 +1,4 @@
-"""Strict reading of what others wrote: a value of the right form, or one error with its place.
+"""Strict reading of files and plain data that others wrote; `voile.codec` makes records of them.
 
 Files of schemas, models, receipts, evaluations and explanations are JSON. What is read here is data
 and nothing else; it is no deeper or stranger than anything Voile writes, so that whoever uses it
@@ -10,10 +10,10 @@ from __future__ import annotations
 import json
 import math
 import reprlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Self
 
 from voile.errors import VoileError
 
@@ -43,6 +43,33 @@ def show(value: object) -> str:
         return type(value).__name__
 
 
+class Unfit(Exception):
+    """Something that does not stand as it must; its place is told on the way out.
+
+    Parameters
+    ----------
+    said : str
+        What is wrong of the place, such as "must be a list".
+    *got : object
+        What stands there instead, if that helps.
+    """
+
+    def __init__(self, said: str, *got: object) -> None:
+        self._said = said + "".join(f". Got {show(one)} instead." for one in got)
+        self._path: list[str] = []
+
+    def within(self, place: str) -> Self:
+        """The same, seen from one step further out."""
+        self._path.append(place)
+        return self
+
+    def told(self, what: str) -> str:
+        """The whole sentence, of what was read."""
+        if not self._path:
+            return f"{what[0].upper()}{what[1:]} {self._said}"
+        return f"In {what}, {' of '.join(self._path)} {self._said}"
+
+
 @dataclass(frozen=True)
 class Strict:
     """A strict reader of one kind of file.
@@ -57,8 +84,6 @@ class Strict:
 
     error: type[VoileError]
     what: str
-
-    # -- whole files ----------------------------------------------------------------------------
 
     def load_text(self, path: str | Path) -> str:
         """The text of a file, whatever its name and its bytes are."""
@@ -133,85 +158,6 @@ class Strict:
             "undamaged copy."
         )
 
-    # -- values ---------------------------------------------------------------------------------
-
     def refuse(self, where: str, wanted: str, got: object) -> NoReturn:
         """Say that a place holds something else than it must."""
         raise self.error(f"In {self.what}, {where} must be {wanted}. Got {show(got)} instead.")
-
-    def fields(
-        self, data: object, names: Sequence[str], where: str, optional: Sequence[str] = ()
-    ) -> Mapping[str, Any]:
-        """A mapping with exactly these fields."""
-        if not isinstance(data, Mapping):
-            self.refuse(where, "a mapping", data)
-        for name in names:
-            if name not in data:
-                raise self.error(f"In {self.what}, {where} has no {name!r}: use an undamaged copy.")
-        for name in data:
-            if name not in names and name not in optional:
-                raise self.error(
-                    f"In {self.what}, {where} has the unknown field {show(name)}: use the version "
-                    "of Voile that wrote it."
-                )
-        return data
-
-    def listed(self, data: object, where: str, length: int | None = None) -> list[Any]:
-        """A list, of this length."""
-        if not isinstance(data, list):
-            self.refuse(where, "a list", data)
-        if length is not None and len(data) != length:
-            self.refuse(where, f"a list of length {length}", data)
-        return data
-
-    def text(self, data: object, where: str) -> str:
-        """Text that can be written as UTF-8, without NUL."""
-        if not isinstance(data, str) or not is_text(data):
-            self.refuse(where, "text", data)
-        return data
-
-    def texts(self, data: object, where: str, length: int | None = None) -> tuple[str, ...]:
-        """A list of texts."""
-        return tuple(self.text(one, where) for one in self.listed(data, where, length))
-
-    def choice(self, data: object, known: Collection[str], where: str) -> str:
-        """One of some words."""
-        if not isinstance(data, str) or data not in known:
-            self.refuse(where, f"one of {', '.join(map(repr, known))}", data)
-        return data
-
-    def truth(self, data: object, where: str) -> bool:
-        """True or false; 0 and 1 are not."""
-        if not isinstance(data, bool):
-            self.refuse(where, "true or false", data)
-        return data
-
-    def whole(self, data: object, where: str, least: int = 0, most: int = LARGEST_WHOLE) -> int:
-        """A whole number; truth values are none."""
-        if type(data) is not int or not least <= data <= most:
-            wanted = f"a whole number >= {least}"
-            self.refuse(where, wanted if most == LARGEST_WHOLE else f"{wanted} and <= {most}", data)
-        return data
-
-    def number(
-        self,
-        data: object,
-        where: str,
-        least: float = -math.inf,
-        most: float = math.inf,
-        *,
-        null: float | None = None,
-    ) -> float:
-        """A finite number; truth values are none. With ``null``, None stands for that."""
-        if data is None and null is not None:
-            return null
-        if isinstance(data, (int, float)) and not isinstance(data, bool):
-            try:
-                number = float(data)
-            except OverflowError:
-                number = math.inf
-            if math.isfinite(number) and least <= number <= most:
-                return number
-        bounds = "" if least == -math.inf else f" >= {least:g}"
-        bounds += "" if most == math.inf else f" and <= {most:g}" if bounds else f" <= {most:g}"
-        return self.refuse(where, f"finite numbers{bounds}", data)

@@ -20,7 +20,8 @@ LAYERS = {
 }
 """Each part of Voile, and the parts it may import besides itself."""
 
-FREE = {"errors", "explaining", "files", "rendering", "strict", "version"}
+FREE = {"arrays", "codec", "errors", "explaining", "files", "record", "rendering"}
+FREE |= {"stored", "strict", "version"}
 """What all may import, and what imports no part of Voile (but each other)."""
 
 

@@ -7,15 +7,17 @@ from reader_table import READERS
 from source_tree import Module, find_violations, read_modules
 
 NAMES = {"from_dict", "from_json", "from_yaml", "from_bytes", "load_estimator"}
-"""Functions of these names read; so do public ones called ``load`` or ``read`` that take a path."""
+"""Functions of these names read; so do public ones called ``load`` or ``read`` that take a path.
+
+And so do classes that the codec reads."""
 
 PARSERS = {"json.loads", "json.load", "yaml.safe_load", "np.load"}
 """Whoever calls one of these reads, too."""
 
 ELSEWHERE = {
+    "voile.codec": "reads for all others",
     "voile.strict": "reads for all others",
     "voile.audit.runs": "runs of an audit that it wrote itself; its tests damage them",
-    "voile.audit.membership.findings": "makes plain data of its own record",
     "voile.cli.schema": "asks YAML for the name in a line that it wrote itself",
     "voile.datasets.stored_files": "files of known digests",
     "voile.explain.of_blackbox.answer": "answers in a ledger",
@@ -38,6 +40,8 @@ def find_readers(module):
     def visit(node, prefix):
         for one in ast.iter_child_nodes(node):
             if isinstance(one, ast.ClassDef):
+                if any(ast.unparse(base).split("[")[0] == "Readable" for base in one.bases):
+                    found.append(f"{prefix}.{one.name}")
                 visit(one, f"{prefix}.{one.name}")
             elif isinstance(one, ast.FunctionDef):
                 path = [arg.arg for arg in one.args.args if arg.arg not in ("self", "cls")][:1]
@@ -95,6 +99,7 @@ def _everything(module):
     "text",
     [
         "class A:\n    @classmethod\n    def from_dict(cls, data): ...",
+        "class A(Record, Readable): ...",
         "def load(path): ...",
         "def peek(text):\n    return json.loads(text)",
     ],

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib import import_module
-from types import ModuleType
 from typing import Any
 
 import ebm_models
@@ -40,7 +39,9 @@ class Family:
     Attributes
     ----------
     module : str
-        Of its files: with KIND, `to_dict`, `from_dict` and `write`.
+        Of its files.
+    saved : str
+        The class in it: with kind, `data_of`, `model_of` and `write`.
     models : mapping
         Examples that come back to the bit.
     small : callable
@@ -64,6 +65,7 @@ class Family:
     """
 
     module: str
+    saved: str
     models: Mapping[str, Callable[[], Any]]
     small: Callable[[], Any]
     refused: tuple[tuple[list[Any], Any, str], ...]
@@ -76,8 +78,8 @@ class Family:
     needed: tuple[str, ...] = ()
 
     @property
-    def files(self) -> ModuleType:
-        return import_module(self.module)
+    def files(self) -> Any:
+        return getattr(import_module(self.module), self.saved)
 
 
 # -- rows that are trained on -------------------------------------------------------------------
@@ -147,6 +149,7 @@ def broken_ebm():
 
 EBM = Family(
     module="voile.models.ebm.files",
+    saved="SavedAdditive",
     models={
         **{link: partial(make_model, link) for link in ("identity", "logit", "softmax")},
         **{f"{link}, edited": partial(edited, link) for link in ("identity", "logit", "softmax")},
@@ -226,6 +229,7 @@ def ask_lvq(model):
 
 LVQ = Family(
     module="voile.models.lvq.files",
+    saved="SavedPrototypes",
     models={
         "numbers": prototype_models.tumour_model,
         "categories": prototype_models.mixed_model,
@@ -338,6 +342,7 @@ def broken_maps():
 
 MAPS = Family(
     module="voile.models.locally_linear.files",
+    saved="SavedMaps",
     models={
         "numbers": number_maps,
         "categories": table_maps,
@@ -498,9 +503,10 @@ _NETWORK_REFUSED: tuple[tuple[list[Any], Any, str], ...] = (
 )
 
 
-def _networks(module: str, make: Callable[[], Any], **more: Any) -> Family:
+def _networks(module: str, saved: str, make: Callable[[], Any], **more: Any) -> Family:
     return Family(
         module=module,
+        saved=saved,
         models={
             "grey": make,
             "colours": partial(make, channels=2),
@@ -516,6 +522,7 @@ def _networks(module: str, make: Callable[[], Any], **more: Any) -> Family:
 
 NETWORK = _networks(
     "voile.federated.networks.files",
+    "SavedNetwork",
     network,
     refused=(
         *_NETWORK_REFUSED,
@@ -526,6 +533,7 @@ NETWORK = _networks(
 )
 AVERAGED = _networks(
     "voile.federated.fedavg.files",
+    "SavedAverage",
     averaged,
     refused=(
         *_NETWORK_REFUSED,

@@ -37,7 +37,7 @@ each_family = pytest.mark.parametrize("family", of_families())
 def file_of(name):
     """What the small model of a family looks like in its file, and every place of it."""
     family = FAMILIES[name]
-    data = family.files.to_dict(family.small())
+    data = family.files.data_of(family.small())
     return data, list(places_of(data))
 
 
@@ -116,37 +116,37 @@ def test_a_model_comes_back_to_the_bit(family, make, tmp_path):
     model, files = make(), family.files
     path = files.write(model, tmp_path / "model.voile")
     text = path.read_text(encoding="utf-8")
-    assert json.loads(text) == files.to_dict(model)
+    assert json.loads(text) == files.data_of(model)
     assert not {"Infinity", "NaN"} & set(text.replace(",", " ").split())
-    for back in (load(path).model_, files.from_dict(files.to_dict(model))):
+    for back in (load(path).model_, files.model_of(files.data_of(model))):
         assert list(parts_of(back)) == list(parts_of(model))
-        assert files.to_dict(back) == files.to_dict(model)
+        assert files.data_of(back) == files.data_of(model)
         assert_frozen(back)
 
 
 @each_family
 def test_the_file_says_what_it_is_and_which_version_wrote_it(family):
     data, _ = file_of(name_of(family))
-    assert (data["format"], data["kind"]) == (1, family.files.KIND)
+    assert (data["format"], data["kind"]) == (1, family.files.kind)
     assert data["voile"]
 
 
 def test_the_file_of_an_ebm_can_be_read_without_voile():
     family = FAMILIES["ebm"]
-    data = family.files.to_dict(family.models["logit"]())
+    data = family.files.data_of(family.models["logit"]())
     assert data["classes"] == ["no", "yes"]
     assert data["terms"][0]["edges"] == [17.0, 25.0, 31.1, 40.0, 52.3, 60.0, 71.0, 90.0]
     assert data["terms"][3]["levels"] == [False, True]
     assert len(data["terms"][0]["scores"]) == 8
     assert "original" not in data
-    changed = family.files.to_dict(family.models["logit, edited"]())
+    changed = family.files.data_of(family.models["logit, edited"]())
     assert set(changed["original"]) == {"intercept", "intercept_errors", "terms"}
 
 
 def test_levels_keep_their_types():
     files = FAMILIES["ebm"].files
-    data = json.loads(json.dumps(files.to_dict(FAMILIES["ebm"].models["logit"]())))
-    levels = files.from_dict(data)["flag"].column.levels
+    data = json.loads(json.dumps(files.data_of(FAMILIES["ebm"].models["logit"]())))
+    levels = files.model_of(data)["flag"].column.levels
     assert levels == (False, True)
     assert all(type(level) is bool for level in levels)
 
@@ -157,14 +157,14 @@ def test_classes_keep_their_types(stored, given):
     model = family.models["numbers"]()
     model = dataclasses.replace(model, schema=model.schema.with_target(Category(stored)))
     with pytest.raises(ModelError, match="classes"):
-        family.files.from_dict({**family.files.to_dict(model), "classes": list(given)})
+        family.files.model_of({**family.files.data_of(model), "classes": list(given)})
 
 
 def test_counts_that_were_not_estimated_are_null():
     family = FAMILIES["lvq"]
-    data = family.files.to_dict(family.models["categories"]())
+    data = family.files.data_of(family.models["categories"]())
     assert data["counts"][1] is None
-    assert math.isnan(family.files.from_dict(data).counts[1])
+    assert math.isnan(family.files.model_of(data).counts[1])
 
 
 # -- writing ------------------------------------------------------------------------------------
@@ -243,8 +243,8 @@ def test_a_model_that_contradicts_itself_is_not_written(family, tmp_path):
 )
 def test_a_bad_file_is_named_with_what_is_wrong(family, tmp_path, content, message):
     path = tmp_path / "bad.voile"
-    path.write_bytes(content.replace(b"KIND", family.files.KIND.encode()))
-    if family.files.KIND == "voile fedavg" and message in ("9.9", "format", "has no"):
+    path.write_bytes(content.replace(b"KIND", family.files.kind.encode()))
+    if family.files.kind == "voile fedavg" and message in ("9.9", "format", "has no"):
         message = "noise"  # the first that this reader looks at
     with pytest.raises(ModelError, match=message) as raised:
         load(path)
@@ -279,7 +279,7 @@ def test_not_a_number_is_refused_in_every_table(family, tmp_path):
         with pytest.raises(ModelError, match="NaN"):
             load(path)
         with pytest.raises(ModelError):
-            family.files.from_dict(wrong)
+            family.files.model_of(wrong)
 
 
 EVERYWHERE = [
@@ -312,11 +312,11 @@ EVERYWHERE = [
 @each_family
 @pytest.mark.parametrize(("place", "value", "message"), EVERYWHERE, ids=str)
 def test_a_wrong_head_or_receipt_is_found(family, place, value, message):
-    data = family.files.to_dict(family.models[family.damaged]())
+    data = family.files.data_of(family.models[family.damaged]())
     if place == ["kind"] and value == data["kind"]:
         value = "voile"
     with pytest.raises(ModelError, match=f"(?i){message}"):
-        family.files.from_dict(change(data, place, value))
+        family.files.model_of(change(data, place, value))
 
 
 @pytest.mark.parametrize(
@@ -324,34 +324,34 @@ def test_a_wrong_head_or_receipt_is_found(family, place, value, message):
     of_families(lambda family: [(one, str(one[:2])[:60]) for one in family.refused]),
 )
 def test_what_the_family_forbids_is_found(family, place, value, message):
-    data = family.files.to_dict(family.models[family.damaged]())
+    data = family.files.data_of(family.models[family.damaged]())
     value = value() if callable(value) else value
     with pytest.raises(ModelError, match=message):
-        family.files.from_dict(change(data, place, value))
+        family.files.model_of(change(data, place, value))
 
 
 def test_an_original_without_edits_is_refused():
     family = FAMILIES["ebm"]
-    data = family.files.to_dict(family.models["logit, edited"]())
+    data = family.files.data_of(family.models["logit, edited"]())
     del data["original"]
     with pytest.raises(ModelError, match="if and only if"):
-        family.files.from_dict(data)
+        family.files.model_of(data)
 
 
 def test_a_basis_needs_pictures():
     family = FAMILIES["locally linear"]
-    data = family.files.to_dict(family.models["numbers"]())
+    data = family.files.data_of(family.models["numbers"]())
     with pytest.raises(ModelError, match="basis"):
-        family.files.from_dict({**data, "basis": {"cut": 1, "width": 1.0, "window": False}})
+        family.files.model_of({**data, "basis": {"cut": 1, "width": 1.0, "window": False}})
 
 
 def test_maps_are_as_many_for_every_class():
     family = FAMILIES["locally linear"]
-    data = family.files.to_dict(family.models["pictures"]())
+    data = family.files.data_of(family.models["pictures"]())
     for name in ("weights", "weight_errors"):
         data[name] = data[name][:-1]
     with pytest.raises(ModelError, match="every class"):
-        family.files.from_dict(data)
+        family.files.model_of(data)
 
 
 # -- any damage ---------------------------------------------------------------------------------
@@ -378,13 +378,13 @@ VALUES = st.recursive(
 def read_or_refuse(family, data):
     """The model, which says exactly what the data says; None if it was refused."""
     try:
-        model = family.files.from_dict(data)
+        model = family.files.model_of(data)
     except ModelError:
         return None
     if family.ask is not None:
         with np.errstate(all="ignore"):
             assert family.ask(model).shape == (2, len(model.classes))
-    again, data = family.files.to_dict(model), copy.deepcopy(data)
+    again, data = family.files.data_of(model), copy.deepcopy(data)
     # Words that are derived from the rest.
     for one in (again, data):
         one["receipt"].pop("guarantee", None)
@@ -402,14 +402,14 @@ def test_every_field_is_needed_and_of_its_type(family):
     for (name,) in (place for place in places if len(place) == 1):
         without = {field: value for field, value in data.items() if field != name}
         with pytest.raises(ModelError, match=name):
-            family.files.from_dict(without)
+            family.files.model_of(without)
         wrongs = [True, -7, 0.5, "", "\ud800", [], {}, [None], [[]], {"a": 1}, math.nan, 10**400]
         for wrong in wrongs + [None] * (name not in family.nullable):
             fits = type(wrong) is family.fitting.get(name)
             if fits and wrong == wrong and wrong != "\ud800":
                 continue
             with pytest.raises(ModelError):
-                family.files.from_dict({**data, name: wrong})
+                family.files.model_of({**data, name: wrong})
 
 
 @each_family
@@ -451,7 +451,7 @@ def test_any_two_places_can_be_swapped(family, data):
 @given(data=VALUES)
 def test_anything_else_is_refused(family, data):
     with pytest.raises(ModelError):
-        family.files.from_dict(data)
+        family.files.model_of(data)
 
 
 # -- trained models -----------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from voile import Category, Number, Schema
 from voile.audit import one_run
 from voile.audit.trials import networks
 from voile.audit.trials.federated import clients
-from voile.errors import MissingExtra, SettingError
+from voile.errors import MissingExtra
 from voile.privacy import noise
 from voile.privacy.gaussian_dp import mu_of
 

@@ -29,10 +29,10 @@ from voile.errors import VoileError
 from voile.explain import Explanation
 from voile.explaining import explain_global, explain_local
 from voile.models.ebm.edit import Editor
-from voile.models.ebm.files import write as write_ebm
+from voile.models.ebm.files import SavedAdditive
 from voile.models.evaluation.record import Evaluation, GroupScores, Measure, Reliability
-from voile.models.locally_linear.files import write as write_maps
-from voile.models.lvq.files import write as write_lvq
+from voile.models.locally_linear.files import SavedMaps
+from voile.models.lvq.files import SavedPrototypes
 from voile.models.training_settings import record_settings
 from voile.privacy.budget import Relation
 from voile.privacy.clients.journal import Journal
@@ -147,9 +147,8 @@ READERS["receipt"] = Reader(
     lambda folder: replace(ebm_models.make_receipt(), notes=("A note.",)).to_json().encode(),
     lambda path: _use_receipt(Receipt.from_json(_text(path))),
     (
-        "voile.privacy.receipt.Receipt.from_json",
-        "voile.privacy.receipt.Receipt.from_dict",
-        "voile.privacy.events.event_from_dict",
+        "voile.privacy.receipt.Receipt",
+        "voile.privacy.events.Event.from_dict",
     ),
 )
 
@@ -196,10 +195,7 @@ def _run_evaluation(path: Path) -> None:
 READERS["evaluation"] = Reader(
     _evaluation,
     _run_evaluation,
-    (
-        "voile.models.evaluation.record.Evaluation.from_json",
-        "voile.models.evaluation.record.Evaluation.from_dict",
-    ),
+    ("voile.models.evaluation.record.Evaluation",),
 )
 
 
@@ -280,31 +276,37 @@ def _edited() -> Any:
 
 
 _LOAD = "voile.models.load.load"
-_EBM = (_LOAD, "voile.models.ebm.files.from_dict", "voile.models.ebm.estimator.load_estimator")
-_LVQ = (_LOAD, "voile.models.lvq.files.from_dict", "voile.models.lvq.estimator.load_estimator")
+_EBM = (_LOAD, "voile.models.saved_model.SavedModel", "voile.models.ebm.estimator.load_estimator")
+_LVQ = (_LOAD, "voile.models.saved_model.SavedModel", "voile.models.lvq.estimator.load_estimator")
 _MAPS = (
-    *(_LOAD, "voile.models.locally_linear.files.from_dict"),
+    *(_LOAD, "voile.models.saved_model.SavedModel"),
     "voile.models.locally_linear.estimator.load_estimator",
 )
 for _name, _make, _write, _estimator, _reads in (
-    ("ebm, two classes", ebm_models.make_model, write_ebm, "EBMClassifier", _EBM),
-    ("ebm, edited", _edited, write_ebm, "EBMClassifier", _EBM),
-    ("ebm, regression", lambda: ebm_models.make_model("identity"), write_ebm, "EBMRegressor", _EBM),
-    ("lvq, numbers", prototype_models.tumour_model, write_lvq, "GMLVQClassifier", _LVQ),
-    ("lvq, categories", prototype_models.mixed_model, write_lvq, None, _LVQ),
+    ("ebm, two classes", ebm_models.make_model, SavedAdditive.write, "EBMClassifier", _EBM),
+    ("ebm, edited", _edited, SavedAdditive.write, "EBMClassifier", _EBM),
     (
-        *("lvq, pictures", lambda: prototype_models.picture_model(4, 3), write_lvq),
+        "ebm, regression",
+        lambda: ebm_models.make_model("identity"),
+        SavedAdditive.write,
+        "EBMRegressor",
+        _EBM,
+    ),
+    ("lvq, numbers", prototype_models.tumour_model, SavedPrototypes.write, "GMLVQClassifier", _LVQ),
+    ("lvq, categories", prototype_models.mixed_model, SavedPrototypes.write, None, _LVQ),
+    (
+        *("lvq, pictures", lambda: prototype_models.picture_model(4, 3), SavedPrototypes.write),
         *("GLVQClassifier", _LVQ),
     ),
-    ("maps, table", filter_models.ward_model, write_maps, "LocallyLinearClassifier", _MAPS),
-    ("maps, pictures", filter_models.picture_filters, write_maps, None, _MAPS),
+    ("maps, table", filter_models.ward_model, SavedMaps.write, "LocallyLinearClassifier", _MAPS),
+    ("maps, pictures", filter_models.picture_filters, SavedMaps.write, None, _MAPS),
 ):
     READERS[_name] = Reader(_saved(_write, _make, _estimator), _run_model, _reads)
 
 
 def _network(folder: Path) -> bytes:
     from voile.federated.networks.architectures import Description, initial_weights
-    from voile.federated.networks.files import write
+    from voile.federated.networks.files import SavedNetwork
     from voile.federated.networks.images import Standard
     from voile.federated.networks.model import NetworkModel
 
@@ -319,7 +321,7 @@ def _network(folder: Path) -> bytes:
         "uniform",
         ebm_models.make_receipt(),
     )
-    return write(model, folder / "seed.json").read_bytes()
+    return SavedNetwork.write(model, folder / "seed.json").read_bytes()
 
 
 def _fedavg(folder: Path) -> bytes:
@@ -332,8 +334,7 @@ READERS["network"] = Reader(
     _network,
     _run_network,
     (
-        "voile.federated.networks.files.from_dict",
-        "voile.federated.networks.files.read",
+        "voile.models.saved_model.SavedModel",
         "voile.federated.networks.estimator.load_estimator",
     ),
     needed=("torch",),
@@ -342,8 +343,7 @@ READERS["network, averaged"] = Reader(
     _fedavg,
     _run_network,
     (
-        "voile.federated.fedavg.files.from_dict",
-        "voile.federated.fedavg.files.read",
+        "voile.models.saved_model.SavedModel",
         "voile.federated.fedavg.estimator.load_estimator",
     ),
     needed=("torch",),
@@ -388,29 +388,17 @@ def _local(model: Any) -> Any:
     return explain_local(model, _rows(model.schema))
 
 
-_RECORDS: dict[str, tuple[Callable[[], Any], tuple[str, ...]]] = {
-    "global": (
-        lambda: explain_global(_edited()),
-        ("voile.explain.term.ExplainedTerm.from_dict",),
-    ),
-    "local": (lambda: _local(ebm_models.make_model("softmax")), ()),
-    "prototypes": (
-        lambda: explain_global(prototype_models.mixed_model()),
-        ("voile.explain.explained_feature.ExplainedFeature.from_dict",),
-    ),
-    "decisions": (
-        lambda: _local(prototype_models.mixed_model()),
-        ("voile.explain.prototype_decisions.PrototypeDecision.from_dict",),
-    ),
-    "filters": (lambda: explain_global(filter_models.picture_filters((4, 3))), ()),
-    "filter decisions": (
-        lambda: _local(filter_models.ward_model()),
-        ("voile.explain.filter_decisions.FilterDecision.from_dict",),
-    ),
-    "influences": (lambda: influence_records.census_influences(), ()),
-    "influences on words": (lambda: influence_records.review_influences(), ()),
-    "influences on pictures": (lambda: influence_records.picture_influences((4, 3)), ()),
-    "heat maps": (_heat_maps, ()),
+_RECORDS: dict[str, Callable[[], Any]] = {
+    "global": lambda: explain_global(_edited()),
+    "local": lambda: _local(ebm_models.make_model("softmax")),
+    "prototypes": lambda: explain_global(prototype_models.mixed_model()),
+    "decisions": lambda: _local(prototype_models.mixed_model()),
+    "filters": lambda: explain_global(filter_models.picture_filters((4, 3))),
+    "filter decisions": lambda: _local(filter_models.ward_model()),
+    "influences": influence_records.census_influences,
+    "influences on words": influence_records.review_influences,
+    "influences on pictures": lambda: influence_records.picture_influences((4, 3)),
+    "heat maps": _heat_maps,
 }
 
 
@@ -418,14 +406,9 @@ def _record_seed(make: Callable[[], Any]) -> Callable[[Path], bytes]:
     return lambda folder: make().to_json().encode()
 
 
-for _name, (_make, _reads) in _RECORDS.items():
+for _name, _make in _RECORDS.items():
     READERS[f"explanation, {_name}"] = Reader(
-        _record_seed(_make),
-        _run_explanation,
-        (
-            *("voile.explain.explanation.Explanation.from_json", *_reads),
-            "voile.explain.explanation.Explanation.from_dict",
-        ),
+        _record_seed(_make), _run_explanation, ("voile.explain.explanation.Explanation",)
     )
 
 
@@ -526,10 +509,7 @@ def _run_memory(path: Path) -> None:
 READERS["memory of a client"] = Reader(
     _memory_seed,
     _run_memory,
-    (
-        "voile.privacy.clients.memory.AnswerMemory",
-        "voile.privacy.clients.memory.KeptAnswer",
-    ),
+    ("voile.privacy.clients.memory.AnswerMemory",),
     "file.memory",
 )
 

@@ -32,7 +32,6 @@ from voile.privacy.events import (
     Step,
     Threshold,
     Unprotected,
-    event_from_dict,
 )
 from voile.privacy.filter import Filter, FilterKind
 from voile.privacy.gaussian_dp import (
@@ -181,7 +180,7 @@ def test_a_look_without_noise_has_no_guarantee():
 @given(st.lists(EVENTS, min_size=1, max_size=4))
 def test_events_survive_json(events):
     for event in events:
-        assert event_from_dict(event.to_dict()) == event
+        assert Event.from_dict(event.to_dict()) == event
 
 
 @pytest.mark.parametrize(

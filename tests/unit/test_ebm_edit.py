@@ -17,10 +17,12 @@ from voile import Category, Number, VoileError
 from voile.errors import ModelError, SchemaError, SettingError
 from voile.models.ebm import curves
 from voile.models.ebm.edit import Editor, replay
-from voile.models.ebm.files import from_dict, to_dict
+from voile.models.ebm.files import SavedAdditive
 from voile.models.ebm.history import Edit, taken_back, tell_edits
 from voile.models.ebm.model import OTHER
 from voile.privacy.public_rows import encode_public
+
+from_dict, to_dict = SavedAdditive.model_of, SavedAdditive.data_of
 
 LINKS = ["identity", "logit", "softmax"]
 

@@ -415,7 +415,7 @@ def test_facts_that_do_not_fit_are_refused(name, value, match):
 
 def test_data_of_another_kind_are_refused():
     bank = explain_global(ward_model())
-    with pytest.raises(DataError, match="'filters' explanation and no PrototypeDecisions"):
+    with pytest.raises(DataError, match="'filters' and no PrototypeDecisions"):
         PrototypeDecisions.from_dict(bank.to_dict())
     data = bank.to_dict()
     del data["shares"]

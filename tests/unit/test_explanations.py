@@ -23,8 +23,10 @@ from explained_models import (
     price_model,
 )
 
+from voile.codec import decode
 from voile.errors import DataError, MissingExtra, SettingError
 from voile.explain import ExplainedTerm, Explanation, GlobalExplanation, LocalExplanation
+from voile.explain.explanation import EXPLANATION
 from voile.explain.local_explanation import BASE
 from voile.explaining import explain_global, explain_local
 from voile.privacy.public_rows import encode_public
@@ -352,9 +354,9 @@ def test_wrong_data_are_refused():
             Explanation.from_json(text)
     term = whole["terms"][0]
     with pytest.raises(DataError, match="edges"):
-        ExplainedTerm.from_dict({**term, "edges": term["edges"][1:]})
+        decode(ExplainedTerm, {**term, "edges": term["edges"][1:]}, EXPLANATION)
     with pytest.raises(DataError, match="kind"):
-        ExplainedTerm.from_dict({**term, "kind": "picture"})
+        decode(ExplainedTerm, {**term, "kind": "picture"}, EXPLANATION)
 
 
 def test_what_cannot_be_explained_is_said():

@@ -21,8 +21,8 @@ from voile.errors import (
     SchemaError,
     SettingError,
 )
-from voile.federated.fedavg import files
 from voile.federated.fedavg.estimator import load_estimator
+from voile.federated.fedavg.files import SavedAverage
 from voile.federated.federation import Federation
 from voile.federated.networks.architectures import (
     Description,
@@ -270,7 +270,7 @@ def test_saved_and_read_back(tmp_path, noise):
     assert other.receipt_ == model.receipt_
     kept, given = other.get_params(), model.get_params()
     assert {**kept, "schema": None} == {**given, "schema": None}
-    assert files.read(path).placement == noise
+    assert SavedAverage.read(path).placement == noise
     data = json.loads(path.read_text())
     for change in ({"noise": "none"}, {"pixel_mean": 0.1}, {"rounds": 0}, {"placement": "sparse"}):
         with pytest.raises(ModelError):

@@ -479,13 +479,13 @@ def test_a_record_can_be_cut_and_not_written_to():
     [
         ({"maps": [[1.0, 2.0]]}, "shape"),
         ({"maps": [[[None]]]}, "finite"),
-        ({"pictures": [[[300]]]}, "from 0 to 255"),
+        ({"pictures": [[[300]]]}, ">= 0 and <= 255"),
         ({"targets": [3]}, "from 0 to 2"),
         ({"targets": [0.5]}, "whole numbers"),
         ({"probabilities": [[0.5, 0.5]]}, "shape"),
         ({"format": 99}, "format"),
         ({"kind": "global"}, "global"),
-        ({"method": None, "maps": "x"}, "list"),
+        ({"maps": "x"}, "list"),
     ],
 )
 def test_a_spoiled_record_is_refused(change, words):

@@ -23,10 +23,12 @@ from voile.errors import (
 )
 from voile.federated.networks.architectures import initial_weights
 from voile.federated.networks.estimator import NetworkClassifier
-from voile.federated.networks.files import from_dict, to_dict
+from voile.federated.networks.files import SavedNetwork
 from voile.federated.networks.fit import IMAGES_GIVEN_AS_PUBLIC
 from voile.privacy.events import PoissonGaussian, Unprotected
 from voile.privacy.noise import fixed_noise
+
+from_dict, to_dict, read = SavedNetwork.model_of, SavedNetwork.data_of, SavedNetwork.read
 
 SIDE = 8
 

@@ -2,7 +2,8 @@
 
 import json
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import ebm_models
 import numpy as np
@@ -12,6 +13,7 @@ import pytest
 from prototype_models import tumour_model
 
 from voile import Category, EBMClassifier, Number, Receipt, Schema, Unit, load
+from voile.codec import decode
 from voile.errors import (
     DataError,
     LedgerError,
@@ -24,17 +26,26 @@ from voile.errors import (
 from voile.explain import Explanation
 from voile.explain.of_model.decision_border import _least_distance
 from voile.explaining import explain_global, explain_local
-from voile.models.ebm.files import to_dict, write
+from voile.models.ebm.files import SavedAdditive
 from voile.models.evaluation import Evaluation
 from voile.models.evaluation.record import Measure, told_figures
 from voile.models.locally_linear.pictures import SmoothBasis
-from voile.models.lvq.files import to_dict as lvq_to_dict
+from voile.models.lvq.files import SavedPrototypes
+from voile.privacy.budget import Relation
 from voile.privacy.clients.memory import AnswerMemory
-from voile.privacy.events import Gaussian, Plan, event_from_dict
+from voile.privacy.events import Event, Gaussian, Plan
 from voile.privacy.files.table_files import read_table as read_file
+from voile.stored import Count, Share
 from voile.strict import MOST_DEEP, Strict, is_text
 
 READ = Strict(ModelError, "a model")
+
+
+@dataclass(frozen=True)
+class Small:
+    a: int
+
+
 ODD_NAMES = ("\ud800", "a\udcffb", "a\0b", "\0")
 
 
@@ -63,7 +74,7 @@ def test_text_that_cannot_be_written_is_refused_everywhere(text, tmp_path):
             Schema.load(f"{path}.yaml")
     if "\0" in text:
         with pytest.raises(ModelError):
-            write(ebm_models.make_model(), tmp_path / text)
+            SavedAdditive.write(ebm_models.make_model(), tmp_path / text)
         with pytest.raises(SchemaError):
             Schema({"a": Number()}).save(tmp_path / f"{text}.yaml")
         with pytest.raises(SettingError):
@@ -97,23 +108,32 @@ def test_json_of_other_kinds_is_refused(text, message):
 
 
 @pytest.mark.parametrize(
-    ("read", "values"),
+    ("kind", "values"),
     [
-        (lambda one: READ.whole(one, "x"), (True, 1.0, -1, "1", None, 2**65)),
-        (lambda one: READ.number(one, "x"), (True, "1", None, math.nan, math.inf, 10**400)),
-        (lambda one: READ.number(one, "x", 0.0, 1.0), (-0.1, 1.1)),
-        (lambda one: READ.truth(one, "x"), (0, 1, "true", None)),
-        (lambda one: READ.text(one, "x"), (1, None, b"x", "\ud800")),
-        (lambda one: READ.choice(one, ("a", "b"), "x"), ("c", 1, ["a"], None)),
-        (lambda one: READ.listed(one, "x", 2), ((1, 2), [1], "ab", None)),
-        (lambda one: READ.fields(one, ("a",), "x"), ([], {}, {"a": 1, "b": 2}, None)),
-        (READ.plain, (object(), {1: 2}, [(1,)], {"a": np.float64(1)}, b"x")),
+        (Count, (True, 1.0, -1, "1", None, 2**65)),
+        (float, (True, "1", None, math.nan, math.inf, 10**400)),
+        (Share, (-0.1, 1.1)),
+        (bool, (0, 1, "true", None)),
+        (str, (1, None, b"x", "\ud800")),
+        (Literal["a", "b"], ("c", 1, ["a"], None)),
+        (Literal[1], (True, 1.0, "1")),
+        (Relation, ("x", 1, None, ["add_remove"])),
+        (tuple[int, int], ((1, 2), [1], "ab", None, [1, True])),
+        (dict[str, int], ([], {"a": True}, {1: 1}, {"\ud800": 1}, None)),
+        (int | None, (True, "1", 0.5)),
+        (Small, ([], {}, {"a": 1, "b": 2}, {"a": True}, None)),
     ],
 )
-def test_values_of_another_form_are_refused(read, values):
+def test_values_of_another_form_are_refused(kind, values):
     for value in values:
         with pytest.raises(ModelError):
-            read(value)
+            decode(kind, value, READ)
+
+
+@pytest.mark.parametrize("value", [object(), {1: 2}, [(1,)], {"a": np.float64(1)}, b"x"])
+def test_what_is_no_plain_data_is_refused(value):
+    with pytest.raises(ModelError):
+        READ.plain(value)
 
 
 # -- each break that was found --------------------------------------------------------------------
@@ -122,14 +142,14 @@ def test_values_of_another_form_are_refused(read, values):
 @pytest.mark.parametrize("kind", [["x"], {}, 1, None, "voile x"])
 def test_the_kind_of_a_model_may_be_anything(kind, tmp_path):
     path = tmp_path / "m.json"
-    path.write_text(json.dumps({**to_dict(ebm_models.make_model()), "kind": kind}))
+    path.write_text(json.dumps({**SavedAdditive.data_of(ebm_models.make_model()), "kind": kind}))
     with pytest.raises(ModelError, match="not a model"):
         load(path)
 
 
 @pytest.mark.parametrize("place", ["omega", "prototypes", "means", "prototype_errors"])
 def test_a_prototype_model_without_measure_is_refused(place, tmp_path):
-    data = lvq_to_dict(tumour_model())
+    data = SavedPrototypes.data_of(tumour_model())
     data[place][1][1] = 1e308
     path = tmp_path / "m.json"
     path.write_text(json.dumps(data))
@@ -201,7 +221,7 @@ def test_a_receipt_is_read_field_by_field(place, value):
 @pytest.mark.parametrize("data", [None, 5, "x", [], {}, {"kind": []}, {"kind": "gaussian", "x": 1}])
 def test_what_is_no_event_is_refused(data):
     with pytest.raises(LedgerError):
-        event_from_dict(data)
+        Event.from_dict(data)
     with pytest.raises(LedgerError):
         Plan.from_dict([{"label": "a", "event": data}])
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import math
-from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Literal
 
 from voile.audit.bounds import (
     epsilon_by_guesses,
@@ -15,14 +13,16 @@ from voile.audit.bounds import (
     mu_by_rates,
 )
 from voile.audit.two_worlds import Estimate
+from voile.codec import Order
 from voile.privacy.gaussian_dp import epsilon_of
-from voile.rendering import draw_inline, print_record, write_page
+from voile.record import Record
+from voile.stored import Stored
 
 Method = Literal["guesses", "rates", "gaussian", "one run"]
 
 
 @dataclass(frozen=True)
-class Finding:
+class Finding(Record):
     """A lower bound on epsilon, beside what was claimed.
 
     Attributes
@@ -59,14 +59,16 @@ class Finding:
         What a reader should know besides; may be empty.
     """
 
+    file_order: ClassVar[Order] = (..., "guarantee", "broken", "could_show", "verdict")
+
     name: str
-    claimed: float | None
+    claimed: Annotated[float | None, Stored(null=math.inf)]
     epsilon: float
     delta: float
     confidence: float
     method: Method
     mu: float | None
-    claimed_mu: float | None
+    claimed_mu: Annotated[float | None, Stored(null=math.inf)]
     runs: int
     judged: int
     false_alarms: int
@@ -123,30 +125,10 @@ class Finding:
             return "too few runs"
         return "BROKEN" if self.broken else "not exceeded"
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON; an infinite claim is None with ``"guarantee": false``."""
-        claimed = self.claimed if self.claimed is None or math.isfinite(self.claimed) else None
-        mu = self.claimed_mu if self.claimed_mu is None or math.isfinite(self.claimed_mu) else None
-        return {
-            **asdict(self),
-            "claimed": claimed,
-            "claimed_mu": mu,
-            "guarantee": self.claimed is not None and math.isfinite(self.claimed),
-            "broken": self.broken,
-            "could_show": self.could_show,
-            "verdict": self.verdict,
-        }
-
-    def to_html(self, path: str | Path) -> Path:
-        """Write a self-contained page, and return its path."""
-        return write_page(self, path)
-
-    def show(self) -> None:
-        """Print it in the terminal."""
-        print_record(self)
-
-    def _repr_html_(self) -> str:
-        return draw_inline(self)
+    @property
+    def guarantee(self) -> bool:
+        """Whether a finite epsilon was claimed."""
+        return self.claimed is not None and math.isfinite(self.claimed)
 
     def __str__(self) -> str:
         claim = "none" if self.claimed is None else f"{self.claimed:g}"
@@ -168,7 +150,7 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class AuditReport:
+class AuditReport(Record):
     """Several findings: what was claimed, what was attacked, and where a claim failed.
 
     Attributes
@@ -177,6 +159,8 @@ class AuditReport:
     findings : tuple of Finding
     """
 
+    indent: ClassVar[int | None] = 1
+
     title: str
     findings: tuple[Finding, ...]
 
@@ -184,25 +168,6 @@ class AuditReport:
     def broken(self) -> tuple[Finding, ...]:
         """Findings whose claim is not kept."""
         return tuple(one for one in self.findings if one.broken)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return {"title": self.title, "findings": [one.to_dict() for one in self.findings]}
-
-    def to_json(self) -> str:
-        """JSON text."""
-        return json.dumps(self.to_dict(), indent=1, allow_nan=False)
-
-    def to_html(self, path: str | Path) -> Path:
-        """Write a self-contained page, and return its path."""
-        return write_page(self, path)
-
-    def show(self) -> None:
-        """Print a table and bars in the terminal."""
-        print_record(self)
-
-    def _repr_html_(self) -> str:
-        return draw_inline(self)
 
     def __str__(self) -> str:
         return "\n\n".join([self.title, *(str(one) for one in self.findings)])

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+from voile.codec import Writable
 from voile.errors import LedgerMismatch, ReceiptError
 from voile.models.load import load
 from voile.privacy.ledger import Ledger
@@ -21,7 +20,7 @@ _STRICT = Strict(ReceiptError, "a receipt or a model")
 
 
 @dataclass(frozen=True, slots=True)
-class Verification:
+class Verification(Writable):
     """What was checked of a file, and what was not.
 
     Attributes
@@ -41,20 +40,6 @@ class Verification:
     signer: str | None
     checked: tuple[str, ...]
     unchecked: tuple[str, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return {
-            "kind": self.kind,
-            "guarantee": self.guarantee,
-            "signer": self.signer,
-            "checked": list(self.checked),
-            "unchecked": list(self.unchecked),
-        }
-
-    def to_json(self, *, indent: int | None = 2) -> str:
-        """As JSON text."""
-        return json.dumps(self.to_dict(), indent=indent)
 
     def __str__(self) -> str:
         head = f"Nothing contradicts what the {self.kind} says."

@@ -80,6 +80,7 @@ def edit(
 
         voile edit patients.voile --script edits.yaml --who "Dr. Weber"
     """
+    from voile.codec import encode
     from voile.models.ebm.history import tell_edits
     from voile.models.load import load
 
@@ -106,7 +107,7 @@ def edit(
     history = editor.history
     if as_json:
         told = {"edits": editor.model.edits, "history": history}
-        lists = {name: [one.to_dict() for one in made] for name, made in told.items()}
+        lists = {name: [encode(one) for one in made] for name, made in told.items()}
         print_json({"model": str(place), "changed": changed, **lists})
         return
     for number, (made, words) in enumerate(tell_edits(history, editor.model.edits), 1):

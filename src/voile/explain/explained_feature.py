@@ -1,20 +1,17 @@
-"""One coordinate of a model of features as an explanation shows it."""
+"""Coordinates of a model of features, and what all explanations of such models have."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from voile.arrays import Floats
 from voile.errors import DataError
-from voile.explain.plain_data import EXPLANATION
-
-Floats = NDArray[np.float64]
+from voile.explain.explanation import Explanation
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,36 +40,37 @@ class ExplainedFeature:
         """Where values lie between the bounds: 0 at the lower, 1 at the upper."""
         return np.asarray((values - self.lower) / (self.upper - self.lower))
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return asdict(self)
-
-    @classmethod
-    def from_dict(cls, data: object) -> Self:
-        """Read back what `to_dict` gave (DataError)."""
-        names = ("name", "column", "level", "lower", "upper")
-        fields = EXPLANATION.fields(data, names, "a feature")
-        lower, upper = (EXPLANATION.number(fields[one], f"'{one}'") for one in ("lower", "upper"))
-        if not lower < upper or not math.isfinite(upper - lower):
-            EXPLANATION.refuse("'lower' of a feature", f"below its 'upper', {upper:g}", lower)
-        return cls(
-            name=EXPLANATION.text(fields["name"], "the name of a feature"),
-            column=EXPLANATION.text(fields["column"], "the column of a feature"),
-            level=None
-            if fields["level"] is None
-            else EXPLANATION.text(fields["level"], "the level of a feature"),
-            lower=lower,
-            upper=upper,
-        )
+    def check_read(self) -> None:
+        """Refuse bounds without anything between them (DataError)."""
+        if not self.lower < self.upper or not math.isfinite(self.upper - self.lower):
+            raise DataError(
+                f"In an explanation, 'lower' of a feature must be below its 'upper', "
+                f"{self.upper:g}. Got {self.lower:g} instead."
+            )
 
 
-def read_features(data: object) -> tuple[ExplainedFeature, ...]:
-    """Features from plain data; those of a column stand together (DataError)."""
-    features = tuple(map(ExplainedFeature.from_dict, EXPLANATION.listed(data, "'features'")))
-    turns = sum(a.column != b.column for a, b in pairwise(features))
-    if features and turns + 1 != len(list_columns(features)):
-        raise DataError("The features of a column must stand together: use an undamaged copy.")
-    return features
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FeatureExplanation(Explanation):
+    """What all explanations of features have in common.
+
+    Attributes
+    ----------
+    features : tuple of ExplainedFeature
+        Coordinates: numbers, or one per level of a category; those of a column stand together.
+    """
+
+    features: tuple[ExplainedFeature, ...]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        return list_columns(self.features)
+
+    def check_read(self) -> None:
+        """Refuse features of a column that do not stand together (DataError)."""
+        turns = sum(a.column != b.column for a, b in pairwise(self.features))
+        if self.features and turns + 1 != len(self.columns):
+            raise DataError("The features of a column must stand together: use an undamaged copy.")
 
 
 def list_columns(features: Sequence[ExplainedFeature]) -> tuple[str, ...]:

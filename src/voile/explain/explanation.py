@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-import json
-import sys
-import tempfile
-import webbrowser
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, ClassVar, NoReturn, Self
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, ClassVar, Self, SupportsIndex
 
-from voile.errors import DataError, MissingExtra
-from voile.explain.plain_data import EXPLANATION
-from voile.models.ebm.history import Edit, read_edits
+from voile.arrays import freeze_arrays
+from voile.codec import Order, Readable
+from voile.errors import DataError
+from voile.models.ebm.history import Edit
 from voile.privacy.receipt import Receipt
-from voile.rendering import draw_inline, print_record, write_page
-from voile.strict import show
-
-FORMAT = 1
+from voile.privacy.signing import without_signature
+from voile.record import Record
+from voile.stored import Stored
+from voile.strict import Strict
 
 FREE = "costs nothing: computed from released values"
 
+EXPLANATION = Strict(DataError, "an explanation")
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Explanation(ABC):
+class Explanation(Record, Readable, ABC):
     """What all explanations have in common.
 
     Attributes
@@ -44,50 +41,29 @@ class Explanation(ABC):
         What the explanation itself cost, in words.
     """
 
+    format: ClassVar[int] = 1
     kind: ClassVar[str] = ""
+    strict: ClassVar[Strict] = EXPLANATION
+    file_order: ClassVar[Order] = (
+        *("format", "kind", "outputs", "units", "cost", ..., "edits", "history", "receipt"),
+    )
 
     outputs: tuple[str, ...]
     units: str
     receipt: Receipt
     edits: tuple[Edit, ...] = ()
-    history: tuple[Edit, ...] = ()
+    history: Annotated[tuple[Edit, ...], Stored(optional=True)] = ()
     cost: str = FREE
+
+    def __post_init__(self) -> None:
+        freeze_arrays(self, EXPLANATION, nan_is_null=True)
 
     @abstractmethod
     def to_records(self) -> list[dict[str, Any]]:
         """Flat records: the rows of `to_frame`."""
 
-    @abstractmethod
-    def _facts(self) -> dict[str, Any]:
-        """Plain data of what only this kind of explanation has."""
-
     @classmethod
-    @abstractmethod
-    def _read_facts(cls, data: Mapping[str, Any]) -> dict[str, Any]:
-        """Read back what `_facts` gave."""
-
-    # -- forms ----------------------------------------------------------------------------------
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON; `from_dict` reads it back."""
-        return {
-            "format": FORMAT,
-            "kind": self.kind,
-            "outputs": list(self.outputs),
-            "units": self.units,
-            "cost": self.cost,
-            **self._facts(),
-            "edits": [edit.to_dict() for edit in self.edits],
-            **({"history": [edit.to_dict() for edit in self.history]} if self.history else {}),
-            "receipt": self.receipt.to_dict(),
-        }
-
-    def to_json(self, *, indent: int | None = 2) -> str:
-        """As JSON text."""
-        return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+    def from_dict(cls, data: object) -> Self:
         """Read back what `to_dict` gave.
 
         Raises
@@ -95,87 +71,30 @@ class Explanation(ABC):
         DataError
             If it is not an explanation of this class, or of a later format.
         """
-        read = EXPLANATION
-        if not isinstance(data, Mapping):
-            read.refuse("the whole", "a JSON object", data)
-        data = _Fields(read.plain(data))
-        if data["format"] != FORMAT or type(data["format"]) is not int:
-            raise DataError(
-                f"The explanation has format {show(data['format'])}, this version of voile reads "
-                f"format {FORMAT}: use the version that wrote it."
-            )
-        homes = [one for one in (cls, *cls.__subclasses__()) if one.kind == data["kind"]]
-        if not homes:
-            raise DataError(
-                f"The data are a {show(data['kind'])} explanation and no {cls.__name__}: read them "
-                f"with Explanation.from_dict."
-            )
-        return homes[0](
-            outputs=read.texts(data["outputs"], "'outputs'"),
-            units=read.text(data["units"], "'units'"),
-            cost=read.text(data["cost"], "'cost'"),
-            edits=read_edits(data["edits"], read, "'edits'"),
-            history=read_edits(data.get("history", []), read, "'history'"),
-            receipt=Receipt.from_dict(data["receipt"]),
-            **homes[0]._read_facts(data),
+        return super().from_dict(without_signature(data))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ExplainedRows(Explanation):
+    """What all explanations of single rows have in common: some of the rows are one, too."""
+
+    of_rows: ClassVar[tuple[str, ...]] = ("decisions",)
+    """Fields with an entry for each row."""
+
+    def __len__(self) -> int:
+        return len(getattr(self, self.of_rows[0]))
+
+    def __getitem__(self, rows: SupportsIndex | slice) -> Self:
+        """Some of the rows, as an explanation of their own."""
+        if not isinstance(rows, slice):
+            first = range(len(self))[rows]  # IndexError, and negative numbers, as for a list
+            rows = slice(first, first + 1)
+        return replace(self, **{name: getattr(self, name)[rows] for name in self.of_rows})
+
+
+def check_row_texts(rows: tuple[tuple[str, ...], ...], count: int, width: int, what: str) -> None:
+    """Refuse texts that are not one for each of ``count`` rows and ``width`` columns."""
+    if len(rows) != count or any(len(row) != width for row in rows):
+        raise DataError(
+            f"The {what} of an explanation must be {width} texts for each of {count} rows."
         )
-
-    @classmethod
-    def from_json(cls, text: str) -> Self:
-        """Read back what `to_json` gave (DataError)."""
-        return cls.from_dict(EXPLANATION.parse(text))
-
-    def to_frame(self) -> Any:
-        """As a pandas data frame: a tidy, long table.
-
-        Raises
-        ------
-        MissingExtra
-            If pandas is not installed.
-        """
-        try:
-            import pandas as pd
-        except ImportError:
-            raise MissingExtra("pandas", "demo") from None
-        return pd.DataFrame.from_records(self.to_records())
-
-    def to_html(self, path: str | Path) -> Path:
-        """Write one self-contained page, which needs no network, and return its path."""
-        return write_page(self, path)
-
-    def show(self, *, browser: bool = False) -> None:
-        """Show the explanation: in a notebook as a figure, in a terminal as a table.
-
-        Parameters
-        ----------
-        browser : bool
-            Write a temporary page instead, readable for this user alone, and open it in a browser.
-        """
-        if browser:
-            with tempfile.NamedTemporaryFile(suffix=".html", delete=False) as file:
-                path = Path(file.name)
-            webbrowser.open(self.to_html(path).as_uri())
-        elif (notebook := _notebook()) is not None:
-            notebook.display(self)
-        else:
-            print_record(self)
-
-    def _repr_html_(self) -> str:
-        return draw_inline(self)
-
-
-class _Fields(dict[str, Any]):
-    """Fields of an explanation; one that is not there is a `DataError`."""
-
-    def __missing__(self, name: str) -> NoReturn:
-        raise DataError(f"The explanation has no {name!r}: use an undamaged copy.")
-
-
-def _notebook() -> Any:
-    """The display module of the notebook this runs in, or None."""
-    shell = sys.modules.get("IPython")  # inside a notebook it is always loaded
-    if shell is None or not hasattr(shell.get_ipython(), "kernel"):
-        return None
-    from importlib import import_module
-
-    return import_module("IPython.display")

@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.explain.explained_feature import ExplainedFeature, list_columns, read_features
-from voile.explain.explanation import Explanation
+from voile.arrays import Array, Floats
+from voile.explain.explained_feature import FeatureExplanation
 from voile.explain.filter_text import bank_text
 from voile.explain.picture_likeness import draw_likeness
-from voile.explain.picture_shape import PictureShape, check_pixels, read_picture
-from voile.explain.plain_data import EXPLANATION, freeze, thaw
-
-Floats = NDArray[np.float64]
+from voile.explain.picture_shape import PictureShape, check_pixels
+from voile.stored import Amount
 
 MOST_ALIKE, MOST_SUMMARY, LEAST_SHARE = 0.7, 4, 0.25
 """A summary leaves out filters whose cosine to a chosen one is greater, keeps so many, and none
 that counts less than this part of an even share."""
 
-_ARRAYS = ("filters", "standard_errors", "offsets", "shares", "average")
-
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class FilterBank(Explanation):
+class FilterBank(FeatureExplanation):
     """A whole locally linear model; `outputs` are its classes.
 
     A filter tells how much each feature raises the score of its map: per range of a pixel (or of
@@ -36,7 +32,6 @@ class FilterBank(Explanation):
 
     Attributes
     ----------
-    features : tuple of ExplainedFeature
     filters, standard_errors : ndarray of shape (classes, maps, features)
         The filters, and their standard deviation by the privacy noise, estimated.
     offsets : ndarray of shape (classes, maps)
@@ -57,40 +52,23 @@ class FilterBank(Explanation):
 
     kind: ClassVar[str] = "filters"
 
-    features: tuple[ExplainedFeature, ...]
-    filters: Floats
-    standard_errors: Floats
-    offsets: Floats
-    shares: Floats
-    average: Floats
-    beta: float
+    beta: Amount
     taught_by: str | None = None
     image_shape: PictureShape | None = None
+    filters: Annotated[Floats, Array("outputs", "maps", "features")]
+    standard_errors: Annotated[Floats, Array("outputs", "maps", "features", null=math.inf)]
+    offsets: Annotated[Floats, Array("outputs", "maps")]
+    shares: Annotated[Floats, Array("outputs", "maps")]
+    average: Annotated[Floats, Array("features")]
 
     def __post_init__(self) -> None:
-        classes, features = len(self.outputs), len(self.features)
-        first = self.shares[0] if len(self.shares) else ()
-        maps = len(first) if isinstance(first, (Sequence, np.ndarray)) else 0
-        for name, shape in {
-            "shares": (classes, maps),
-            "filters": (classes, maps, features),
-            "standard_errors": (classes, maps, features),
-            "offsets": (classes, maps),
-            "average": (features,),
-        }.items():
-            known = name != "standard_errors"
-            object.__setattr__(self, name, freeze(getattr(self, name), shape, name, known=known))
-        check_pixels(self.image_shape, features)
+        super().__post_init__()
+        check_pixels(self.image_shape, len(self.features))
 
     @property
     def maps(self) -> int:
         """Maps per class."""
-        return int(self.shares.shape[1])
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Names of the columns."""
-        return list_columns(self.features)
+        return self.shares.shape[1] if self.shares.ndim == 2 else 0
 
     @property
     def ranked(self) -> NDArray[np.int64]:
@@ -183,27 +161,6 @@ class FilterBank(Explanation):
             for m in range(self.maps)
             for j, one in enumerate(self.features)
         ]
-
-    def _facts(self) -> dict[str, Any]:
-        return {
-            "features": [one.to_dict() for one in self.features],
-            "beta": self.beta,
-            "taught_by": self.taught_by,
-            "image_shape": None if self.image_shape is None else list(self.image_shape),
-            **{name: thaw(getattr(self, name)) for name in _ARRAYS},
-        }
-
-    @classmethod
-    def _read_facts(cls, data: Mapping[str, Any]) -> dict[str, Any]:
-        return {
-            "features": read_features(data["features"]),
-            "beta": EXPLANATION.number(data["beta"], "'beta'", 0.0),
-            "taught_by": None
-            if data["taught_by"] is None
-            else EXPLANATION.text(data["taught_by"], "'taught_by'"),
-            "image_shape": read_picture(data["image_shape"]),
-            **{name: EXPLANATION.listed(data[name], f"'{name}'") for name in _ARRAYS},
-        }
 
     def __str__(self) -> str:
         return bank_text(self)

@@ -3,31 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from voile.arrays import Array, Floats, freeze_arrays
 from voile.errors import DataError
-from voile.explain.explained_feature import (
-    ExplainedFeature,
-    list_columns,
-    read_features,
-    sum_columns,
-)
-from voile.explain.explanation import Explanation
+from voile.explain.explained_feature import FeatureExplanation, sum_columns
+from voile.explain.explanation import EXPLANATION, ExplainedRows, check_row_texts
 from voile.explain.filter_decision_text import decisions_text
 from voile.explain.picture_likeness import draw_likeness
-from voile.explain.picture_shape import PictureShape, check_pixels, read_picture
-from voile.explain.plain_data import EXPLANATION, check_rows, freeze, thaw
-
-Floats = NDArray[np.float64]
-
-_OF_CLASSES = ("probabilities", "scores", "score_errors", "base")
-_OF_MAPS = ("shares", "map_scores")
-_OF_FEATURES = ("values", "strengths")
+from voile.explain.picture_shape import PictureShape, check_pixels
+from voile.stored import Count, Stored, Unknown
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -61,17 +49,17 @@ class FilterDecision:
         The row as it was given, and how a value was read where that differs.
     """
 
-    predicted: int
-    runner_up: int
-    probabilities: Floats
-    scores: Floats
-    score_errors: Floats
-    margin_error: float
-    base: Floats
-    shares: Floats
-    map_scores: Floats
-    values: Floats
-    strengths: Floats
+    predicted: Count
+    runner_up: Annotated[int, Stored(least=-1)]
+    margin_error: Unknown
+    probabilities: Annotated[Floats, Array("outputs")]
+    scores: Annotated[Floats, Array("outputs")]
+    score_errors: Annotated[Floats, Array("outputs", null=math.inf)]
+    base: Annotated[Floats, Array("outputs")]
+    shares: Annotated[Floats, Array("outputs", "maps")]
+    map_scores: Annotated[Floats, Array("outputs", "maps")]
+    values: Annotated[Floats, Array("features")]
+    strengths: Annotated[Floats, Array("features")]
     given: tuple[str, ...]
     read_as: tuple[str, ...]
 
@@ -96,39 +84,9 @@ class FilterDecision:
         """Maps of a class, those that count most first."""
         return tuple(map(int, np.argsort(-self.shares[output], kind="stable")))
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        arrays = (*_OF_CLASSES, *_OF_MAPS, *_OF_FEATURES)
-        return {
-            "predicted": self.predicted,
-            "runner_up": self.runner_up,
-            "margin_error": self.margin_error if math.isfinite(self.margin_error) else None,
-            **{name: thaw(getattr(self, name)) for name in arrays},
-            "given": list(self.given),
-            "read_as": list(self.read_as),
-        }
-
-    @classmethod
-    def from_dict(cls, data: object) -> Self:
-        """Read back what `to_dict` gave (DataError)."""
-        read = EXPLANATION
-        data = read.fields(data, [one.name for one in fields(cls)], "a decision")
-        arrays: dict[str, Any] = {
-            name: read.listed(data[name], f"'{name}'")
-            for name in (*_OF_CLASSES, *_OF_MAPS, *_OF_FEATURES)
-        }
-        return cls(
-            predicted=read.whole(data["predicted"], "'predicted'"),
-            runner_up=read.whole(data["runner_up"], "'runner_up'", -1),
-            margin_error=read.number(data["margin_error"], "'margin_error'", 0.0, null=math.inf),
-            given=read.texts(data["given"], "'given'"),
-            read_as=read.texts(data["read_as"], "'read_as'"),
-            **arrays,
-        )
-
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class FilterDecisions(Explanation):
+class FilterDecisions(FeatureExplanation, ExplainedRows):
     """Why some rows got their class; `outputs` are the classes.
 
     The score of a class is ``base + sum of contributions`` exactly: a contribution is the row's
@@ -137,7 +95,6 @@ class FilterDecisions(Explanation):
 
     Attributes
     ----------
-    features : tuple of ExplainedFeature
     filters, standard_errors : ndarray of shape (classes, maps, features)
         The filters, and their standard deviation by the privacy noise.
     average : ndarray of shape (features,)
@@ -150,51 +107,26 @@ class FilterDecisions(Explanation):
 
     kind: ClassVar[str] = "filter decisions"
 
-    features: tuple[ExplainedFeature, ...]
-    filters: Floats
-    standard_errors: Floats
-    average: Floats
-    decisions: tuple[FilterDecision, ...]
+    filters: Annotated[Floats, Array("outputs", "maps", "features")]
+    standard_errors: Annotated[Floats, Array("outputs", "maps", "features", null=math.inf)]
+    average: Annotated[Floats, Array("features")]
     image_shape: PictureShape | None = None
+    decisions: tuple[FilterDecision, ...]
 
     def __post_init__(self) -> None:
-        shape = (len(self.outputs), self.maps, len(self.features))
-        for name in ("filters", "standard_errors"):
-            known = name == "filters"
-            object.__setattr__(self, name, freeze(getattr(self, name), shape, name, known=known))
-        average = freeze(self.average, (len(self.features),), "average", known=True)
-        object.__setattr__(self, "average", average)
-        object.__setattr__(self, "decisions", tuple(map(self._frozen, self.decisions)))
-        check_pixels(self.image_shape, len(self.features))
-
-    def _frozen(self, one: FilterDecision) -> FilterDecision:
+        super().__post_init__()
         classes = len(self.outputs)
-        shapes: dict[str, tuple[int, ...]] = {
-            **dict.fromkeys(_OF_CLASSES, (classes,)),
-            **dict.fromkeys(_OF_MAPS, (classes, self.maps)),
-            **dict.fromkeys(_OF_FEATURES, (len(self.features),)),
-        }
-        arrays: dict[str, Any] = {
-            name: freeze(
-                getattr(one, name), shape, name.replace("_", " "), known=name != "score_errors"
-            )
-            for name, shape in shapes.items()
-        }
-        if one.predicted not in range(classes) or one.runner_up not in range(-1, classes):
-            raise DataError("A decision speaks of a class that is not among the outputs.")
-        check_rows((one.given, one.read_as), 2, len(self.columns), "given values")
-        return replace(one, **arrays)
+        for one in self.decisions:
+            if one.predicted not in range(classes) or one.runner_up not in range(-1, classes):
+                raise DataError("A decision speaks of a class that is not among the outputs.")
+            check_row_texts((one.given, one.read_as), 2, len(self.columns), "given values")
+            freeze_arrays(one, EXPLANATION, self, nan_is_null=True)
+        check_pixels(self.image_shape, len(self.features))
 
     @property
     def maps(self) -> int:
         """Maps per class."""
-        first = self.filters[0] if len(self.filters) else ()
-        return len(first) if isinstance(first, (Sequence, np.ndarray)) else 0
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Names of the columns."""
-        return list_columns(self.features)
+        return self.filters.shape[1] if self.filters.ndim == 3 else 0
 
     # -- what follows from the facts of a row ---------------------------------------------------
 
@@ -271,16 +203,6 @@ class FilterDecisions(Explanation):
         other = float(one.base[one.runner_up]) if one.runner_up >= 0 else 0.0
         return float(one.base[one.predicted]) - other
 
-    def __len__(self) -> int:
-        return len(self.decisions)
-
-    def __getitem__(self, rows: int | slice) -> FilterDecisions:
-        """Some of the rows, as an explanation of their own."""
-        if isinstance(rows, int):
-            position = range(len(self))[rows]
-            rows = slice(position, position + 1)
-        return replace(self, decisions=self.decisions[rows])
-
     # -- forms ----------------------------------------------------------------------------------
 
     def to_records(self) -> list[dict[str, Any]]:
@@ -308,29 +230,6 @@ class FilterDecisions(Explanation):
                 for j, feature in enumerate(self.features)
             ]
         return records
-
-    def _facts(self) -> dict[str, Any]:
-        return {
-            "features": [one.to_dict() for one in self.features],
-            "filters": thaw(self.filters),
-            "standard_errors": thaw(self.standard_errors),
-            "average": thaw(self.average),
-            "image_shape": None if self.image_shape is None else list(self.image_shape),
-            "decisions": [one.to_dict() for one in self.decisions],
-        }
-
-    @classmethod
-    def _read_facts(cls, data: Mapping[str, Any]) -> dict[str, Any]:
-        return {
-            "features": read_features(data["features"]),
-            "filters": EXPLANATION.listed(data["filters"], "'filters'"),
-            "standard_errors": data["standard_errors"],
-            "average": data["average"],
-            "image_shape": read_picture(data["image_shape"]),
-            "decisions": tuple(
-                map(FilterDecision.from_dict, EXPLANATION.listed(data["decisions"], "'decisions'"))
-            ),
-        }
 
     def __str__(self) -> str:
         return decisions_text(self)

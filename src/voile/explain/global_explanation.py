@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
+from voile.arrays import Array, Floats
 from voile.errors import DataError
 from voile.explain.explanation import Explanation
-from voile.explain.plain_data import EXPLANATION, freeze, thaw
 from voile.explain.plain_text import global_text
 from voile.explain.term import ExplainedTerm
 
@@ -30,15 +27,12 @@ class GlobalExplanation(Explanation):
 
     kind: ClassVar[str] = "global"
 
+    intercept: Annotated[Floats, Array("outputs")]
+    intercept_errors: Annotated[Floats, Array("outputs", null=math.inf)]
     terms: tuple[ExplainedTerm, ...]
-    intercept: NDArray[np.float64]
-    intercept_errors: NDArray[np.float64]
 
     def __post_init__(self) -> None:
-        shape = (len(self.outputs),)
-        for name in ("intercept", "intercept_errors"):
-            known = name == "intercept"
-            object.__setattr__(self, name, freeze(getattr(self, name), shape, name, known=known))
+        super().__post_init__()
         for term in self.terms:
             if len(term.importance) != len(self.outputs):
                 raise DataError(f"Term {term.name!r} must have scores for each output.")
@@ -57,23 +51,6 @@ class GlobalExplanation(Explanation):
     def to_records(self) -> list[dict[str, Any]]:
         """One flat record per term, bin and output."""
         return [record for term in self.terms for record in term.to_records(self.outputs)]
-
-    def _facts(self) -> dict[str, Any]:
-        return {
-            "intercept": thaw(self.intercept),
-            "intercept_errors": thaw(self.intercept_errors),
-            "terms": [term.to_dict() for term in self.terms],
-        }
-
-    @classmethod
-    def _read_facts(cls, data: Mapping[str, Any]) -> dict[str, Any]:
-        return {
-            "intercept": data["intercept"],
-            "intercept_errors": data["intercept_errors"],
-            "terms": tuple(
-                map(ExplainedTerm.from_dict, EXPLANATION.listed(data["terms"], "'terms'"))
-            ),
-        }
 
     def __str__(self) -> str:
         return global_text(self)

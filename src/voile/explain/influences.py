@@ -4,34 +4,20 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple, SupportsIndex
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from voile.arrays import Array, Floats
 from voile.errors import DataError
-from voile.explain.explained_feature import (
-    ExplainedFeature,
-    list_columns,
-    read_features,
-    sum_columns,
-)
-from voile.explain.explanation import Explanation
+from voile.explain.explained_feature import FeatureExplanation, sum_columns
+from voile.explain.explanation import ExplainedRows
 from voile.explain.influence_text import ANSWERS, influences_text
 from voile.explain.influence_words import find_word, list_words
-from voile.explain.picture_shape import PictureShape, check_pixels, read_picture
-from voile.explain.plain_data import EXPLANATION, freeze, read_text_rows, read_wholes, thaw
-from voile.strict import LARGEST_WHOLE
-
-Floats = NDArray[np.float64]
-
-_OF_OUTPUTS = ("intercepts", "intercept_errors", "scores", "agreement", "explained")
-_OF_ROWS = ("values", "standard_errors", "strengths", *_OF_OUTPUTS, "effective", "reach")
-_ARRAYS = (*_OF_ROWS, "scales")
-_KNOWN = ("values", "strengths", "scales", "scores")
-"""Numbers that must be finite; of all others, infinity says that nobody knows."""
+from voile.explain.picture_shape import PictureShape, check_pixels
+from voile.stored import Count, Unknown
 
 
 class Influence(NamedTuple):
@@ -43,7 +29,7 @@ class Influence(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Influences(Explanation):
+class Influences(FeatureExplanation, ExplainedRows):
     """Why a black box said what it said of some rows: a local linear model around each.
 
     The local model is fitted to what the black box says of the rows of a private table, those near
@@ -51,8 +37,6 @@ class Influences(Explanation):
 
     Attributes
     ----------
-    features : tuple of ExplainedFeature
-        Coordinates: numbers, or one per level of a category; those of a column stand together.
     given, read_as : tuple of tuple of str, (rows, columns)
         The asked rows as they were given, and how a value was read where that differs. A row of
         pixels or words may be left empty: the picture or the text tells it.
@@ -99,46 +83,38 @@ class Influences(Explanation):
 
     kind: ClassVar[str] = "influences"
 
-    features: tuple[ExplainedFeature, ...]
+    of_rows: ClassVar[tuple[str, ...]] = (
+        *("given", "read_as", "values", "standard_errors", "strengths", "intercepts"),
+        *("intercept_errors", "scores", "agreement", "explained", "effective", "reach"),
+        *("answered", "steps", "texts"),
+    )
+
     given: tuple[tuple[str, ...], ...]
     read_as: tuple[tuple[str, ...], ...]
-    values: Floats
-    standard_errors: Floats
-    strengths: Floats
-    scales: Floats
-    intercepts: Floats
-    intercept_errors: Floats
-    scores: Floats
-    agreement: Floats
-    explained: Floats
-    effective: Floats
-    reach: Floats
+    values: Annotated[Floats, Array("given", "features", "outputs")]
+    standard_errors: Annotated[Floats, Array("given", "features", "outputs", null=math.inf)]
+    strengths: Annotated[Floats, Array("given", "features")]
+    intercepts: Annotated[Floats, Array("given", "outputs", null=math.inf)]
+    intercept_errors: Annotated[Floats, Array("given", "outputs", null=math.inf)]
+    scores: Annotated[Floats, Array("given", "outputs")]
+    agreement: Annotated[Floats, Array("given", "outputs", null=math.inf)]
+    explained: Annotated[Floats, Array("given", "outputs", null=math.inf)]
+    effective: Annotated[Floats, Array("given", null=math.inf)]
+    reach: Annotated[Floats, Array("given", null=math.inf)]
+    scales: Annotated[Floats, Array("features")]
     answered: tuple[str, ...]
-    steps: tuple[int, ...]
+    steps: tuple[Count, ...]
     weight: str
-    radius: float
+    radius: Unknown
     has_intercept: bool
     picture: PictureShape | None = None
     words: bool = False
     texts: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        rows, features, outputs = len(self.given), len(self.features), len(self.outputs)
-        shapes: dict[str, tuple[int, ...]] = {
-            **dict.fromkeys(("values", "standard_errors"), (rows, features, outputs)),
-            "strengths": (rows, features),
-            "scales": (features,),
-            **dict.fromkeys(_OF_OUTPUTS, (rows, outputs)),
-            **dict.fromkeys(("effective", "reach"), (rows,)),
-        }
-        for name, shape in shapes.items():
-            what = name.replace("_", " ")
-            array = freeze(getattr(self, name), shape, what)
-            if name in _KNOWN and not np.isfinite(array).all():
-                raise DataError(f"The {what} of an explanation must be finite numbers.")
-            object.__setattr__(self, name, array)
+        super().__post_init__()
         self._check_rows()
-        check_pixels(self.picture, features)
+        check_pixels(self.picture, len(self.features))
 
     def _check_rows(self) -> None:
         rows, wide = len(self.given), len(self.columns)
@@ -158,11 +134,6 @@ class Influences(Explanation):
             )
 
     # -- what follows from the facts ------------------------------------------------------------
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Names of the columns."""
-        return list_columns(self.features)
 
     @property
     def coefficients(self) -> Floats:
@@ -246,17 +217,6 @@ class Influences(Explanation):
     def _sum_columns(self, parts: Floats) -> Floats:
         return np.moveaxis(sum_columns(self.features, np.moveaxis(parts, 1, -1)), -1, 1)
 
-    def __len__(self) -> int:
-        return len(self.given)
-
-    def __getitem__(self, rows: SupportsIndex | slice) -> Influences:
-        """Some of the rows, as an explanation of their own."""
-        if not isinstance(rows, slice):
-            position = range(len(self))[rows]
-            rows = slice(position, position + 1)
-        names = (*_OF_ROWS, "given", "read_as", "answered", "steps", "texts")
-        return replace(self, **{name: getattr(self, name)[rows] for name in names})
-
     # -- forms ----------------------------------------------------------------------------------
 
     def to_records(self) -> list[dict[str, Any]]:
@@ -291,43 +251,10 @@ class Influences(Explanation):
             for k, output in enumerate(self.outputs)
         ]
 
-    def _facts(self) -> dict[str, Any]:
-        return {
-            "features": [one.to_dict() for one in self.features],
-            "given": [list(row) for row in self.given],
-            "read_as": [list(row) for row in self.read_as],
-            **{name: thaw(getattr(self, name)) for name in _ARRAYS},
-            "answered": list(self.answered),
-            "steps": list(self.steps),
-            "weight": self.weight,
-            "radius": _known(self.radius),
-            "has_intercept": self.has_intercept,
-            "picture": None if self.picture is None else list(self.picture),
-            "words": self.words,
-            "texts": list(self.texts),
-        }
-
-    @classmethod
-    def _read_facts(cls, data: Mapping[str, Any]) -> dict[str, Any]:
-        return {
-            "features": read_features(data["features"]),
-            "given": read_text_rows(data["given"], "'given'"),
-            "read_as": read_text_rows(data["read_as"], "'read_as'"),
-            **{name: data[name] for name in _ARRAYS},
-            "answered": EXPLANATION.texts(data["answered"], "'answered'"),
-            "steps": read_wholes(data["steps"], "'steps'", LARGEST_WHOLE),
-            "weight": EXPLANATION.text(data["weight"], "'weight'"),
-            "radius": EXPLANATION.number(data["radius"], "'radius'", 0.0, null=math.inf),
-            "has_intercept": EXPLANATION.truth(data["has_intercept"], "'has_intercept'"),
-            "picture": read_picture(data["picture"]),
-            "words": EXPLANATION.truth(data["words"], "'words'"),
-            "texts": EXPLANATION.texts(data["texts"], "'texts'"),
-        }
-
     def __str__(self) -> str:
         return influences_text(self)
 
 
 def _known(number: float) -> float | None:
-    """A number for JSON and for records: None if it is not known."""
+    """A number for records: None if it is not known."""
     return float(number) if math.isfinite(number) else None

@@ -2,34 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+import math
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from voile.arrays import Array, Floats
 from voile.errors import DataError
-from voile.explain.explanation import Explanation
-from voile.explain.plain_data import EXPLANATION, check_rows, freeze, read_text_rows, thaw
+from voile.explain.explanation import ExplainedRows, check_row_texts
 from voile.explain.plain_text import local_text
 
 BASE = "(base value)"
 """Stands for the base value where features are listed."""
 
-_ARRAYS = (
-    "values",
-    "standard_errors",
-    "base_values",
-    "base_errors",
-    "scores",
-    "score_errors",
-    "predictions",
-)
-
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class LocalExplanation(Explanation):
+class LocalExplanation(ExplainedRows):
     """Why some rows got their scores: what each feature added.
 
     ``base_values + values.sum(axis=1)`` are the scores. Values always have three dimensions, also
@@ -58,47 +47,35 @@ class LocalExplanation(Explanation):
 
     kind: ClassVar[str] = "local"
 
+    of_rows: ClassVar[tuple[str, ...]] = (
+        *("given", "read_as", "values", "standard_errors", "scores", "score_errors"),
+        "predictions",
+    )
+
     features: tuple[str, ...]
+    classes: tuple[str, ...] = ()
     given: tuple[tuple[str, ...], ...]
     read_as: tuple[tuple[str, ...], ...]
-    values: NDArray[np.float64]
-    standard_errors: NDArray[np.float64]
-    base_values: NDArray[np.float64]
-    base_errors: NDArray[np.float64]
-    scores: NDArray[np.float64]
-    score_errors: NDArray[np.float64]
-    predictions: NDArray[np.float64]
-    classes: tuple[str, ...] = ()
+    values: Annotated[Floats, Array("given", "features", "outputs")]
+    standard_errors: Annotated[Floats, Array("given", "features", "outputs", null=math.inf)]
+    base_values: Annotated[Floats, Array("outputs")]
+    base_errors: Annotated[Floats, Array("outputs", null=math.inf)]
+    scores: Annotated[Floats, Array("given", "outputs")]
+    score_errors: Annotated[Floats, Array("given", "outputs", null=math.inf)]
+    predictions: Annotated[Floats, Array("prediction_shape")]
 
     def __post_init__(self) -> None:
-        rows, features, outputs = len(self.given), len(self.features), len(self.outputs)
-        for name, shape in {
-            "values": (rows, features, outputs),
-            "standard_errors": (rows, features, outputs),
-            "base_values": (outputs,),
-            "base_errors": (outputs,),
-            "scores": (rows, outputs),
-            "score_errors": (rows, outputs),
-            "predictions": (rows, len(self.classes)) if self.classes else (rows,),
-        }.items():
-            known = not name.endswith("_errors")
-            object.__setattr__(self, name, freeze(getattr(self, name), shape, name, known=known))
-        check_rows(self.given, rows, features, "given values")
-        check_rows(self.read_as, rows, features, "values as they were read")
+        super().__post_init__()
+        rows, features, outputs = len(self), len(self.features), len(self.outputs)
+        check_row_texts(self.given, rows, features, "given values")
+        check_row_texts(self.read_as, rows, features, "values as they were read")
         if outputs != 1 and self.classes and outputs != len(self.classes):
             raise DataError("An explanation of rows must have one output, or one for each class.")
 
-    def __len__(self) -> int:
-        return len(self.given)
-
-    def __getitem__(self, rows: int | slice) -> LocalExplanation:
-        """Some of the rows, as an explanation of their own."""
-        if isinstance(rows, int):
-            position = range(len(self))[rows]
-            rows = slice(position, position + 1)
-        names = ("values", "standard_errors", "scores", "score_errors", "predictions")
-        picked = {name: getattr(self, name)[rows] for name in (*names, "given", "read_as")}
-        return replace(self, **picked)
+    @property
+    def prediction_shape(self) -> tuple[int, ...]:
+        """Of `predictions`."""
+        return (len(self), len(self.classes)) if self.classes else (len(self),)
 
     def predicted(self, row: int) -> int | None:
         """Position of the most probable class of a row; None if numbers are predicted."""
@@ -131,25 +108,6 @@ class LocalExplanation(Explanation):
             )
             for k, output in enumerate(self.outputs)
         ]
-
-    def _facts(self) -> dict[str, Any]:
-        return {
-            "features": list(self.features),
-            "classes": list(self.classes),
-            "given": [list(row) for row in self.given],
-            "read_as": [list(row) for row in self.read_as],
-            **{name: thaw(getattr(self, name)) for name in _ARRAYS},
-        }
-
-    @classmethod
-    def _read_facts(cls, data: Mapping[str, Any]) -> dict[str, Any]:
-        return {
-            "features": EXPLANATION.texts(data["features"], "'features'"),
-            "classes": EXPLANATION.texts(data["classes"], "'classes'"),
-            "given": read_text_rows(data["given"], "'given'"),
-            "read_as": read_text_rows(data["read_as"], "'read_as'"),
-            **{name: data[name] for name in _ARRAYS},
-        }
 
     def __str__(self) -> str:
         return local_text(self)

@@ -3,21 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from voile.errors import DataError
-from voile.explain.plain_data import EXPLANATION
+from voile.stored import Size
 
-PictureShape = tuple[int, ...]
+PictureShape = tuple[Size, ...]
 """(height, width) or (height, width, channels); pixels row by row, channels last."""
-
-
-def read_picture(data: Any) -> PictureShape | None:
-    """Read a shape from plain data (DataError)."""
-    if data is None:
-        return None
-    shape = EXPLANATION.listed(data, "the shape of pictures")
-    return tuple(EXPLANATION.whole(one, "the shape of pictures", 1) for one in shape)
 
 
 def check_pixels(shape: PictureShape | None, features: int) -> None:

@@ -3,26 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
+from voile.arrays import Array, Floats, freeze_arrays
 from voile.errors import DataError
-from voile.explain.explained_feature import (
-    ExplainedFeature,
-    list_columns,
-    read_features,
-    sum_columns,
-)
-from voile.explain.explanation import Explanation
-from voile.explain.plain_data import EXPLANATION, check_rows, freeze, read_wholes, thaw
-from voile.explain.prototype_explanation import check_labels, check_picture, read_shape
+from voile.explain.explained_feature import FeatureExplanation, sum_columns
+from voile.explain.explanation import EXPLANATION, ExplainedRows, check_row_texts
+from voile.explain.prototype_explanation import check_labels, check_picture
 from voile.explain.prototype_text import decisions_text
+from voile.stored import Amount, Count, Share, Size, Stored, Unknown
 
-Floats = NDArray[np.float64]
+Place = Annotated[int, Stored(least=-1)]
+"""Number of a class or a prototype; -1 for none."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,8 +39,13 @@ class Change:
     column: str
     value: float | None
     level: str | None
-    size: float
-    to_class: int
+    size: Amount
+    to_class: Count
+
+    def check_read(self) -> None:
+        """Refuse a change to both a value and a level, or to none (DataError)."""
+        if (self.value is None) == (self.level is None):
+            raise DataError("A change of an explanation must be to a value or to a level.")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -68,9 +66,9 @@ class JointChange:
         Whether the class changes there. If not, another prototype of the row's own class is nearer.
     """
 
-    values: Floats
-    size: float
-    toward: int
+    values: Annotated[Floats, Array("features")]
+    size: Amount
+    toward: Count
     flips: bool
 
 
@@ -106,16 +104,16 @@ class PrototypeDecision:
         None if no change of the numbers within their bounds reaches another class.
     """
 
-    predicted: int
-    confidence: float
-    right: int
-    wrong: int
-    right_distance: float
-    wrong_distance: float
-    gap_error: float
-    contributions: Floats
-    part_errors: Floats
-    values: Floats
+    predicted: Place
+    confidence: Share
+    right: Place
+    wrong: Place
+    right_distance: Unknown
+    wrong_distance: Unknown
+    gap_error: Unknown
+    contributions: Annotated[Floats, Array("features")]
+    part_errors: Annotated[Floats, Array("columns", null=math.inf)]
+    values: Annotated[Floats, Array("features")]
     given: tuple[str, ...]
     read_as: tuple[str, ...]
     changes: tuple[Change, ...] = ()
@@ -131,96 +129,13 @@ class PrototypeDecision:
         """Whether two standard errors of the privacy noise could have reversed the answer."""
         return self.wrong >= 0 and self.gap < 2 * self.gap_error
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        joint = self.joint
-        return {
-            "predicted": self.predicted,
-            "confidence": self.confidence,
-            "right": self.right,
-            "wrong": self.wrong,
-            "right_distance": _plain(self.right_distance),
-            "wrong_distance": _plain(self.wrong_distance),
-            "gap_error": _plain(self.gap_error),
-            "contributions": thaw(self.contributions),
-            "part_errors": thaw(self.part_errors),
-            "values": thaw(self.values),
-            "given": list(self.given),
-            "read_as": list(self.read_as),
-            "changes": [asdict(one) for one in self.changes],
-            "joint": None
-            if joint is None
-            else {
-                "values": thaw(joint.values),
-                "size": joint.size,
-                "toward": joint.toward,
-                "flips": joint.flips,
-            },
-        }
-
-    @classmethod
-    def from_dict(cls, data: object) -> Self:
-        """Read back what `to_dict` gave (DataError)."""
-        read = EXPLANATION
-        data = read.fields(data, [one.name for one in fields(cls)], "a decision")
-        numbers: dict[str, Any] = {
-            name: read.number(data[name], f"'{name}'", 0.0, null=math.inf)
-            for name in ("right_distance", "wrong_distance", "gap_error")
-        }
-        places: dict[str, Any] = {
-            name: read.whole(data[name], f"'{name}'", -1)
-            for name in ("predicted", "right", "wrong")
-        }
-        arrays: dict[str, Any] = {
-            name: read.listed(data[name], f"'{name}'")
-            for name in ("contributions", "part_errors", "values")
-        }
-        return cls(
-            confidence=read.number(data["confidence"], "'confidence'", 0.0, 1.0),
-            given=read.texts(data["given"], "'given'"),
-            read_as=read.texts(data["read_as"], "'read_as'"),
-            changes=tuple(map(_read_change, read.listed(data["changes"], "'changes'"))),
-            joint=None if data["joint"] is None else _read_joint(data["joint"]),
-            **numbers,
-            **places,
-            **arrays,
-        )
-
-
-def _read_change(data: object) -> Change:
-    read = EXPLANATION
-    facts = read.fields(data, [one.name for one in fields(Change)], "a change")
-    value, level = facts["value"], facts["level"]
-    if (value is None) == (level is None):
-        read.refuse("a change", "to a value or to a level", value)
-    return Change(
-        column=read.text(facts["column"], "the column of a change"),
-        value=None if value is None else read.number(value, "the value of a change"),
-        level=None if level is None else read.text(level, "the level of a change"),
-        size=read.number(facts["size"], "the size of a change", 0.0),
-        to_class=read.whole(facts["to_class"], "the class of a change"),
-    )
-
-
-def _read_joint(data: object) -> JointChange:
-    read = EXPLANATION
-    facts = read.fields(data, [one.name for one in fields(JointChange)], "'joint'")
-    values: Any = read.listed(facts["values"], "the values of 'joint'")
-    return JointChange(
-        values=values,
-        size=read.number(facts["size"], "the size of 'joint'", 0.0),
-        toward=read.whole(facts["toward"], "'toward'"),
-        flips=read.truth(facts["flips"], "'flips'"),
-    )
-
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class PrototypeDecisions(Explanation):
+class PrototypeDecisions(FeatureExplanation, ExplainedRows):
     """Why some rows got their class; `outputs` are the classes.
 
     Attributes
     ----------
-    features : tuple of ExplainedFeature
     labels : tuple of int
         Class number of each prototype.
     prototypes, standard_errors : ndarray of shape (prototypes, features)
@@ -233,36 +148,21 @@ class PrototypeDecisions(Explanation):
 
     kind: ClassVar[str] = "decisions"
 
-    features: tuple[ExplainedFeature, ...]
-    labels: tuple[int, ...]
-    prototypes: Floats
-    standard_errors: Floats
+    labels: tuple[Count, ...]
+    prototypes: Annotated[Floats, Array("labels", "features")]
+    standard_errors: Annotated[Floats, Array("labels", "features", null=math.inf)]
+    image_shape: tuple[Size, Size] | None = None
     decisions: tuple[PrototypeDecision, ...]
-    image_shape: tuple[int, int] | None = None
 
     def __post_init__(self) -> None:
-        shape = (len(self.labels), len(self.features))
-        for name in ("prototypes", "standard_errors"):
-            known = name == "prototypes"
-            object.__setattr__(self, name, freeze(getattr(self, name), shape, name, known=known))
+        super().__post_init__()
         check_labels(self.labels, len(self.outputs))
-        object.__setattr__(self, "decisions", tuple(map(self._frozen, self.decisions)))
+        for one in self.decisions:
+            self._check(one)
+            check_row_texts((one.given, one.read_as), 2, len(self.columns), "given values")
+            for part in (one, one.joint) if one.joint else (one,):
+                freeze_arrays(part, EXPLANATION, self, nan_is_null=True)
         check_picture(self.image_shape, len(self.features))
-
-    def _frozen(self, one: PrototypeDecision) -> PrototypeDecision:
-        width, columns = (len(self.features),), self.columns
-        joint = one.joint
-        self._check(one)
-        check_rows((one.given, one.read_as), 2, len(columns), "given values")
-        return replace(
-            one,
-            contributions=freeze(one.contributions, width, "contributions", known=True),
-            part_errors=freeze(one.part_errors, (len(columns),), "part errors"),
-            values=freeze(one.values, width, "values", known=True),
-            joint=None
-            if joint is None
-            else replace(joint, values=freeze(joint.values, width, "changed values", known=True)),
-        )
 
     def _check(self, one: PrototypeDecision) -> None:
         """Refuse a decision that speaks of classes, prototypes or columns that are not there."""
@@ -277,24 +177,9 @@ class PrototypeDecisions(Explanation):
         if not all(change.column in self.columns for change in one.changes):
             raise DataError("A change speaks of a column that is not there.")
 
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Names of the columns."""
-        return list_columns(self.features)
-
     def parts(self, row: int) -> Floats:
         """What each column added to the difference of the distances, shape (columns,)."""
         return sum_columns(self.features, self.decisions[row].contributions)
-
-    def __len__(self) -> int:
-        return len(self.decisions)
-
-    def __getitem__(self, rows: int | slice) -> PrototypeDecisions:
-        """Some of the rows, as an explanation of their own."""
-        if isinstance(rows, int):
-            position = range(len(self))[rows]
-            rows = slice(position, position + 1)
-        return replace(self, decisions=self.decisions[rows])
 
     def to_records(self) -> list[dict[str, Any]]:
         """One flat record per row and feature."""
@@ -316,35 +201,5 @@ class PrototypeDecisions(Explanation):
             for j, feature in enumerate(self.features)
         ]
 
-    def _facts(self) -> dict[str, Any]:
-        return {
-            "features": [one.to_dict() for one in self.features],
-            "labels": list(self.labels),
-            "prototypes": thaw(self.prototypes),
-            "standard_errors": thaw(self.standard_errors),
-            "image_shape": None if self.image_shape is None else list(self.image_shape),
-            "decisions": [one.to_dict() for one in self.decisions],
-        }
-
-    @classmethod
-    def _read_facts(cls, data: Mapping[str, Any]) -> dict[str, Any]:
-        return {
-            "features": read_features(data["features"]),
-            "labels": read_wholes(data["labels"], "'labels'", len(data["outputs"])),
-            "prototypes": data["prototypes"],
-            "standard_errors": data["standard_errors"],
-            "image_shape": read_shape(data["image_shape"]),
-            "decisions": tuple(
-                map(
-                    PrototypeDecision.from_dict,
-                    EXPLANATION.listed(data["decisions"], "'decisions'"),
-                )
-            ),
-        }
-
     def __str__(self) -> str:
         return decisions_text(self)
-
-
-def _plain(number: float) -> float | None:
-    return number if math.isfinite(number) else None

@@ -2,50 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from voile.arrays import Array, Floats
+from voile.codec import Order
 from voile.errors import DataError
-from voile.explain.explained_feature import (
-    ExplainedFeature,
-    list_columns,
-    read_features,
-    sum_columns,
-)
+from voile.explain.explained_feature import FeatureExplanation, sum_columns
 from voile.explain.explanation import Explanation
-from voile.explain.plain_data import EXPLANATION, freeze, read_wholes, thaw
 from voile.explain.prototype_text import prototypes_text
-from voile.strict import LARGEST_WHOLE
-
-Floats = NDArray[np.float64]
+from voile.stored import Count, Size
 
 MOST_PAIRS = 40
 """Features whose pairs are kept and drawn: more could not be told apart."""
 
-_ARRAYS = (
-    "values",
-    "standard_errors",
-    "means",
-    "counts",
-    "distance_from_mean",
-    "relevance",
-    "pairs",
-)
-
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class PrototypeExplanation(Explanation):
+class PrototypeExplanation(FeatureExplanation):
     """A whole prototype model; `outputs` are its classes.
 
     Attributes
     ----------
     model_kind, mechanism : str
         Which model, and how it was trained.
-    features : tuple of ExplainedFeature
     labels : tuple of int
         Class number of each prototype.
     values, standard_errors : ndarray of shape (prototypes, features)
@@ -72,34 +55,29 @@ class PrototypeExplanation(Explanation):
 
     kind: ClassVar[str] = "prototypes"
 
+    file_order: ClassVar[Order] = (
+        *Explanation.file_order[:5],
+        *("model_kind", "mechanism", ...),
+        *Explanation.file_order[6:],
+    )
+
     model_kind: str
     mechanism: str
-    features: tuple[ExplainedFeature, ...]
-    labels: tuple[int, ...]
-    values: Floats
-    standard_errors: Floats
-    beyond: tuple[int, ...]
-    means: Floats
-    counts: Floats
-    distance_from_mean: Floats
-    relevance: Floats
-    related: tuple[int, ...]
-    pairs: Floats
-    image_shape: tuple[int, int] | None = None
+    labels: tuple[Count, ...]
+    beyond: tuple[Count, ...]
+    related: tuple[Count, ...]
+    image_shape: tuple[Size, Size] | None = None
+    values: Annotated[Floats, Array("labels", "features")]
+    standard_errors: Annotated[Floats, Array("labels", "features", null=math.inf)]
+    means: Annotated[Floats, Array("outputs", "features")]
+    counts: Annotated[Floats, Array("outputs", null=math.inf)]
+    distance_from_mean: Annotated[Floats, Array("labels", null=math.inf)]
+    relevance: Annotated[Floats, Array("features")]
+    pairs: Annotated[Floats, Array("related", "related")]
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         prototypes, features, classes = len(self.labels), len(self.features), len(self.outputs)
-        for name, shape in {
-            "values": (prototypes, features),
-            "standard_errors": (prototypes, features),
-            "means": (classes, features),
-            "counts": (classes,),
-            "distance_from_mean": (prototypes,),
-            "relevance": (features,),
-            "pairs": (len(self.related), len(self.related)),
-        }.items():
-            known = name not in ("standard_errors", "counts", "distance_from_mean")
-            object.__setattr__(self, name, freeze(getattr(self, name), shape, name, known=known))
         if len(self.beyond) != prototypes:
             raise DataError("The values beyond the bounds must be counted for each prototype.")
         check_labels(self.labels, classes)
@@ -113,11 +91,6 @@ class PrototypeExplanation(Explanation):
         crossed = self.pairs - np.diag(np.diag(self.pairs))
         top = float(self.relevance.max(initial=0.0))
         return bool(np.ptp(self.relevance) > 1e-9 * top or np.abs(crossed).max(initial=0.0) > 0)
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Names of the columns."""
-        return list_columns(self.features)
 
     @property
     def column_relevance(self) -> Floats:
@@ -154,44 +127,8 @@ class PrototypeExplanation(Explanation):
             for j, one in enumerate(self.features)
         ]
 
-    def _facts(self) -> dict[str, Any]:
-        return {
-            "model_kind": self.model_kind,
-            "mechanism": self.mechanism,
-            "features": [one.to_dict() for one in self.features],
-            "labels": list(self.labels),
-            "beyond": list(self.beyond),
-            "related": list(self.related),
-            "image_shape": None if self.image_shape is None else list(self.image_shape),
-            **{name: thaw(getattr(self, name)) for name in _ARRAYS},
-        }
-
-    @classmethod
-    def _read_facts(cls, data: Mapping[str, Any]) -> dict[str, Any]:
-        return {
-            "model_kind": EXPLANATION.text(data["model_kind"], "'model_kind'"),
-            "mechanism": EXPLANATION.text(data["mechanism"], "'mechanism'"),
-            "features": read_features(data["features"]),
-            "labels": read_wholes(data["labels"], "'labels'", len(data["outputs"])),
-            "beyond": read_wholes(data["beyond"], "'beyond'", LARGEST_WHOLE),
-            "related": read_wholes(data["related"], "'related'", len(data["features"])),
-            "image_shape": read_shape(data["image_shape"]),
-            **{name: data[name] for name in _ARRAYS},
-        }
-
     def __str__(self) -> str:
         return prototypes_text(self)
-
-
-def read_shape(data: Any) -> tuple[int, int] | None:
-    """Height and width of a picture from plain data (DataError)."""
-    if data is None:
-        return None
-    height, width = EXPLANATION.listed(data, "'image_shape'", 2)
-    return (
-        EXPLANATION.whole(height, "the height of pictures", 1),
-        EXPLANATION.whole(width, "the width of pictures", 1),
-    )
 
 
 def check_labels(labels: Sequence[int], classes: int) -> None:

@@ -5,17 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from voile.arrays import Array, Floats, freeze_arrays
 from voile.errors import DataError
-from voile.explain.plain_data import EXPLANATION, freeze, thaw
-
-_ARRAYS = ("edges", "scores", "standard_errors", "counts", "count_errors", "importance")
-_KNOWN = ("edges", "scores", "counts", "importance", "original")
-"""Numbers that must be finite; of errors, infinity says that nobody knows."""
+from voile.explain.explanation import EXPLANATION
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -48,14 +44,14 @@ class ExplainedTerm:
 
     name: str
     kind: Literal["number", "category"]
-    edges: NDArray[np.float64]
+    edges: Annotated[Floats, Array("edges")]
     labels: tuple[str, ...]
-    scores: NDArray[np.float64]
-    standard_errors: NDArray[np.float64]
-    counts: NDArray[np.float64]
-    count_errors: NDArray[np.float64]
-    importance: NDArray[np.float64]
-    original: NDArray[np.float64] | None = None
+    scores: Annotated[Floats, Array("labels", "importance")]
+    standard_errors: Annotated[Floats, Array("labels", "importance", null=math.inf)]
+    counts: Annotated[Floats, Array("labels")]
+    count_errors: Annotated[Floats, Array("labels", null=math.inf)]
+    importance: Annotated[Floats, Array("importance")]
+    original: Annotated[Floats | None, Array("labels", "importance")] = None
 
     def __post_init__(self) -> None:
         if self.kind not in ("number", "category"):
@@ -63,22 +59,9 @@ class ExplainedTerm:
                 f"The kind of term {self.name!r} must be 'number' or 'category'. Got "
                 f"{self.kind!r} instead."
             )
-        where = f"of term {self.name!r}"
-        bins, outputs = len(self.labels), len(self.importance)
-        shapes = {
-            "edges": (len(self.edges),),
-            "scores": (bins, outputs),
-            "standard_errors": (bins, outputs),
-            "counts": (bins,),
-            "count_errors": (bins,),
-            "importance": (outputs,),
-        }
-        if self.original is not None:
-            shapes["original"] = (bins, outputs)
+        where, bins = f"of term {self.name!r}", len(self.labels)
         object.__setattr__(self, "labels", tuple(self.labels))
-        for name, shape in shapes.items():
-            given, what = getattr(self, name), f"{name} {where}"
-            object.__setattr__(self, name, freeze(given, shape, what, known=name in _KNOWN))
+        freeze_arrays(self, EXPLANATION, nan_is_null=True)
         if not (np.diff(self.edges) >= 0).all():
             raise DataError(f"The edges {where} must not decrease.")
         apart = 1 if self.kind == "number" else 2
@@ -94,7 +77,7 @@ class ExplainedTerm:
         return len(self.labels) - (1 if self.kind == "number" else 2)
 
     @property
-    def noise_importance(self) -> NDArray[np.float64]:
+    def noise_importance(self) -> Floats:
         """Importance that noise alone would give a term without any effect, shape (outputs,).
 
         The mean absolute value of a centred Gaussian is its standard deviation times
@@ -104,39 +87,6 @@ class ExplainedTerm:
         seen = weights > 0  # an infinite error of a bin without rows weighs nothing
         mean = weights[seen] @ self.standard_errors[seen] / weights.sum()
         return np.asarray(math.sqrt(2 / math.pi) * mean)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return {
-            "name": self.name,
-            "kind": self.kind,
-            "edges": thaw(self.edges),
-            "labels": list(self.labels),
-            "scores": thaw(self.scores),
-            "standard_errors": thaw(self.standard_errors),
-            "counts": thaw(self.counts),
-            "count_errors": thaw(self.count_errors),
-            "importance": thaw(self.importance),
-            "original": None if self.original is None else thaw(self.original),
-        }
-
-    @classmethod
-    def from_dict(cls, data: object) -> Self:
-        """Read back what `to_dict` gave (DataError)."""
-        fields = EXPLANATION.fields(
-            data, ("name", "kind", "labels", *_ARRAYS, "original"), "a term"
-        )
-        arrays: dict[str, Any] = {
-            name: EXPLANATION.listed(fields[name], f"'{name}'") for name in _ARRAYS
-        }
-        original = fields["original"]
-        return cls(
-            name=EXPLANATION.text(fields["name"], "the name of a term"),
-            kind=fields["kind"],
-            labels=EXPLANATION.texts(fields["labels"], "the labels of a term"),
-            original=original,
-            **arrays,
-        )
 
     def to_records(self, outputs: tuple[str, ...]) -> Iterator[dict[str, Any]]:
         """One flat record per bin and output, for a long table."""

@@ -9,11 +9,12 @@ from typing import Any, TypeVar
 
 from voile.errors import ModelError, ReceiptError
 from voile.files import replace_file as put_in_place
-from voile.models.fields import MODEL
-from voile.privacy.signing import SIGNATURE, SigningKey, check_record
-from voile.strict import show
+from voile.privacy.signing import SigningKey, without_signature
+from voile.strict import Strict, show
 
 T = TypeVar("T")
+
+MODEL = Strict(ModelError, "a model")
 
 
 def write_json(data: dict[str, Any], path: str | Path) -> Path:
@@ -64,14 +65,6 @@ def read_json(path: str | Path, build: Callable[[Any], T]) -> T:
     """
     text = MODEL.load_text(path)
     try:
-        return build(_unsigned(MODEL.parse(text)))
+        return build(without_signature(MODEL.parse(text)))
     except (ModelError, ReceiptError) as error:
         raise ModelError(f"The model file {show(str(path))} cannot be used. {error}") from error
-
-
-def _unsigned(data: Any) -> Any:
-    """The content without its signature, which must be of this content."""
-    if not isinstance(data, dict) or SIGNATURE not in data:
-        return data
-    check_record(data)
-    return {name: value for name, value in data.items() if name != SIGNATURE}

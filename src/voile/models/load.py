@@ -10,9 +10,9 @@ from typing import Any
 from voile.models.ebm.estimator import load_estimator as load_ebm
 from voile.models.json_files import read_json
 from voile.models.locally_linear.estimator import load_estimator as load_maps
-from voile.models.locally_linear.files import KIND as MAPS
+from voile.models.locally_linear.files import SavedMaps
 from voile.models.lvq.estimator import load_estimator as load_lvq
-from voile.models.lvq.files import KIND as LVQ
+from voile.models.lvq.files import SavedPrototypes
 
 _ABOVE = {
     "voile network": "voile.federated.networks.estimator",
@@ -45,9 +45,9 @@ def load(path: str | Path) -> Any:
 
 def _build(data: Any) -> Any:
     kind = data.get("kind") if isinstance(data, Mapping) else None
-    if kind == LVQ:
+    if kind == SavedPrototypes.kind:
         return load_lvq(data)
-    if kind == MAPS:
+    if kind == SavedMaps.kind:
         return load_maps(data)
     if isinstance(kind, str) and kind in _ABOVE:
         return import_module(_ABOVE[kind]).load_estimator(data)

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from inspect import signature
 from numbers import Integral, Real
 from types import NoneType, UnionType
@@ -23,12 +24,14 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
+from voile.codec import decode
 from voile.errors import ModelError
-from voile.models.fields import read_fields, read_list, read_text
-from voile.strict import is_text, show
+from voile.strict import Strict, is_text, show
 
 FIELD = "settings"
 """Name of the field in a model's file."""
+
+SETTINGS = Strict(ModelError, f"'{FIELD}' of a model")
 
 _APART = ("schema", "ledger")
 """What is no setting: the schema has a field of its own, and a ledger is where it is."""
@@ -61,12 +64,16 @@ def read_settings(data: object, kind: type) -> Settings:
     ModelError
         If they are no such settings.
     """
-    hints = _hints(kind)
-    fields = read_fields(data, (), f"'{FIELD}'", optional=tuple(hints))
-    for name, value in fields.items():
-        if not _is_object(value, name):
+    hints, found = _hints(kind), decode(dict[str, object], data, SETTINGS)
+    for name, value in found.items():
+        if name not in hints:
+            raise ModelError(
+                f"In {SETTINGS.what} is the unknown field {show(name)}: use the version of Voile "
+                "that wrote it."
+            )
+        if not _is_object(value):
             _restore(value, hints[name], name)
-    return dict(fields)
+    return found
 
 
 def restore_parameters(settings: Settings, kind: type) -> dict[str, Any]:
@@ -82,7 +89,7 @@ def restore_parameters(settings: Settings, kind: type) -> dict[str, Any]:
 def unrecorded_settings(settings: Settings, kind: type) -> tuple[str, ...]:
     """Parameters whose value is not known: objects, and those that came with a later version."""
     return tuple(
-        name for name in _hints(kind) if name not in settings or _is_object(settings[name], name)
+        name for name in _hints(kind) if name not in settings or _is_object(settings[name])
     )
 
 
@@ -143,12 +150,25 @@ def _plain(value: Any) -> Any:
 # -- reading -----------------------------------------------------------------------------------
 
 
-def _is_object(data: object, name: str) -> bool:
+@dataclass(frozen=True)
+class _Object:
+    """What stands for an object: its kind."""
+
+    object: str
+
+
+@dataclass(frozen=True)
+class _Pairs:
+    """What stands for a mapping."""
+
+    pairs: tuple[tuple[Any, Any], ...]
+
+
+def _is_object(data: object) -> bool:
     """Whether only the kind of the value is told."""
     if not (isinstance(data, Mapping) and "object" in data):
         return False
-    where = f"{name!r} of '{FIELD}'"
-    read_text(read_fields(data, ("object",), where)["object"], where)
+    decode(_Object, data, SETTINGS)
     return True
 
 
@@ -170,16 +190,12 @@ def _read(data: object, name: str) -> Any:
     if isinstance(data, list):
         return tuple(_read(one, name) for one in data)
     if isinstance(data, Mapping):
-        where = f"{name!r} of '{FIELD}'"
-        pairs = [
-            read_list(pair, f"a pair of {where}")
-            for pair in read_list(read_fields(data, ("pairs",), where)["pairs"], where)
-        ]
-        if any(len(pair) != 2 or isinstance(pair[0], (list, Mapping)) for pair in pairs):
-            raise ModelError(f"In a model, {where} must be pairs of a key and a value.")
+        pairs = decode(_Pairs, data, SETTINGS).pairs
+        if any(isinstance(key, (list, Mapping)) for key, _ in pairs):
+            raise ModelError(f"In {SETTINGS.what}, {name!r} has a key that can be none.")
         found = {key: _read(value, name) for key, value in pairs}
         if len(found) < len(pairs):
-            raise ModelError(f"In a model, {where} has a key twice: use an undamaged copy.")
+            raise ModelError(f"In {SETTINGS.what}, {name!r} has a key twice: use another copy.")
         return found
     return data
 

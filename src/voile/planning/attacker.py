@@ -7,13 +7,14 @@ person is in the table. Proofs: docs/proofs/attacker.md.
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, logit, ndtr, ndtri
 
+from voile.codec import Order, Writable
 from voile.errors import SettingError
 from voile.models.setting_checks import is_number
 from voile.privacy.budget import Budget
@@ -29,7 +30,7 @@ CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True)
-class Attacker:
+class Attacker(Writable):
     """What (epsilon, delta) allows, and what a Gaussian mechanism of that promise allows.
 
     Attributes
@@ -52,6 +53,8 @@ class Attacker:
     gaussian_belief : float
         The same for the Gaussian mechanism, if the person is in, in 19 of 20 trainings.
     """
+
+    file_order: ClassVar[Order] = (..., "words")
 
     epsilon: float
     delta: float
@@ -80,10 +83,6 @@ class Attacker:
     def rates(self, *, gaussian: bool) -> tuple[float, ...]:
         """Largest chances of being found, at each rate of false alarms."""
         return self.gaussian_found if gaussian else self.found
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return {**asdict(self), "words": self.words}
 
 
 def describe_attacker(epsilon: float, delta: float) -> Attacker:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import ClassVar, Literal
 
+from voile.codec import Order
 from voile.privacy.events import Gaussian, Plan, PoissonGaussian
 from voile.schema import Category, Number
 
@@ -25,6 +26,8 @@ class ColumnNoise:
         Part of an effect that is left after smoothing, from 0 to 1: where noise would drown a
         curve, it is drawn to zero instead.
     """
+
+    file_order: ClassVar[Order] = (..., "visible")
 
     name: str
     kind: Literal["number", "category"]

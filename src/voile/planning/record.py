@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import math
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from dataclasses import dataclass
 from statistics import median
-from typing import Any
+from typing import ClassVar
 
+from voile.codec import Order
 from voile.planning.attacker import Attacker, percent
 from voile.planning.facts import ModelName
 from voile.planning.noise import ColumnNoise
 from voile.planning.verdict import Level, Rule
-from voile.rendering import draw_inline, print_record, write_page
+from voile.record import Record
 
 NOTHING_SPENT = (
     "This forecast spent nothing and used no row: it follows from the schema, the row count and "
@@ -55,6 +54,10 @@ class Outlook:
     attacker : Attacker
     """
 
+    file_order: ClassVar[Order] = (
+        *("epsilon", "noise", "visible", "level", "verdict", "columns", "attacker"),
+    )
+
     epsilon: float
     columns: tuple[ColumnNoise, ...]
     noise: float
@@ -63,20 +66,9 @@ class Outlook:
     verdict: str
     attacker: Attacker
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        columns = [{**asdict(one), "visible": one.visible} for one in self.columns]
-        own = {key: getattr(self, key) for key in ("epsilon", "noise", "visible", "level")}
-        return {
-            **own,
-            "verdict": self.verdict,
-            "columns": columns,
-            "attacker": self.attacker.to_dict(),
-        }
-
 
 @dataclass(frozen=True)
-class Forecast:
+class Forecast(Record):
     """What trainings at several epsilons would give, from public facts alone.
 
     Attributes
@@ -171,35 +163,6 @@ class Forecast:
                 for one in self.missing
             ),
         )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return {
-            "model": self.model,
-            "rows": self.rows,
-            "delta": self.delta,
-            "unit": self.unit,
-            "rule": {**asdict(self.rule), "words": self.rule.words},
-            "outlooks": [one.to_dict() for one in self.outlooks],
-            "missing": [asdict(one) for one in self.missing],
-            "assumed": list(self.assumed),
-            "notes": list(self.notes),
-        }
-
-    def to_json(self, *, indent: int | None = 2) -> str:
-        """As JSON text."""
-        return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
-
-    def show(self) -> None:
-        """Print it in the terminal as a table."""
-        print_record(self)
-
-    def to_html(self, path: str | Path) -> Path:
-        """Write one self-contained page with pictures."""
-        return write_page(self, path)
-
-    def _repr_html_(self) -> str:
-        return draw_inline(self)
 
     def __str__(self) -> str:
         lines = [self.title]

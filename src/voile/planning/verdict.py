@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
+from voile.codec import Order
 from voile.planning.facts import Facts, ModelName
 
 Level = Literal["clear", "broad", "strongest", "too little"]
@@ -32,6 +33,8 @@ class Rule:
     worth_seeing : float
         An effect of this size is worth seeing.
     """
+
+    file_order: ClassVar[Order] = (..., "words")
 
     things: str
     units: str

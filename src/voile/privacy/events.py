@@ -9,9 +9,10 @@ on one row's share, which is what dp-accounting expects), so an event needs no u
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Self
 
+from voile.codec import Order, Writable, decode
 from voile.errors import LedgerError, PlanError, SettingError
 from voile.privacy.budget import plain_float
 from voile.strict import Strict, show
@@ -24,7 +25,7 @@ _LARGEST = 1e50
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class Event(Writable):
     """One or several identical looks at the rows.
 
     Parameters
@@ -34,6 +35,7 @@ class Event:
     """
 
     kind: ClassVar[str] = "event"
+    file_order: ClassVar[Order] = ("kind", ...)
 
     count: int = 1
 
@@ -58,9 +60,20 @@ class Event:
                 )
             object.__setattr__(self, name, value)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return {"kind": self.kind, **asdict(self)}
+    @staticmethod
+    def from_dict(data: object) -> Event:
+        """Read an event back; refuses unknown kinds and fields instead of guessing their price."""
+        if not isinstance(data, Mapping):
+            _PLAN.refuse("an event", "a mapping", data)
+        values = dict(data)
+        kind = values.pop("kind", None)
+        cls = KINDS.get(kind) if isinstance(kind, str) else None
+        if cls is None or set(values) - {field.name for field in fields(cls)}:
+            raise LedgerError(
+                f"The ledger holds an event of kind {show(kind)} that this version of voile cannot "
+                "price: use the version that wrote it, or a newer one."
+            )
+        return cls(**values)
 
     def describe(self) -> str:
         """A few words for receipts."""
@@ -183,31 +196,12 @@ KINDS: Mapping[str, type[Event]] = {
 }
 
 
-def event_from_dict(data: Mapping[str, Any]) -> Event:
-    """Read an event back; refuses unknown kinds and fields instead of guessing their price."""
-    if not isinstance(data, Mapping):
-        _PLAN.refuse("an event", "a mapping", data)
-    values = dict(data)
-    kind = values.pop("kind", None)
-    cls = KINDS.get(kind) if isinstance(kind, str) else None
-    if cls is None or set(values) - {field.name for field in fields(cls)}:
-        raise LedgerError(
-            f"The ledger holds an event of kind {show(kind)} that this version of voile cannot "
-            "price: use the version that wrote it, or a newer one."
-        )
-    return cls(**values)
-
-
 @dataclass(frozen=True, slots=True)
-class Step:
+class Step(Writable):
     """One line of a plan: why the rows are looked at, and how."""
 
     label: str
     event: Event
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return {"label": self.label, "event": self.event.to_dict()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,13 +247,4 @@ class Plan:
     @classmethod
     def from_dict(cls, data: object) -> Self:
         """Read a plan back; refuses what is none (LedgerError)."""
-        steps = [
-            _PLAN.fields(step, ("label", "event"), "a step")
-            for step in _PLAN.listed(data, "its list of steps")
-        ]
-        return cls(
-            tuple(
-                Step(_PLAN.text(step["label"], "a label"), event_from_dict(step["event"]))
-                for step in steps
-            )
-        )
+        return cls(decode(tuple[Step, ...], data, _PLAN))

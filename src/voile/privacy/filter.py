@@ -23,6 +23,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property, lru_cache
+from typing import Annotated
 
 import numpy as np
 from dp_accounting import dp_event, privacy_accountant, rdp
@@ -41,6 +42,7 @@ from voile.privacy.events import (
     Unprotected,
 )
 from voile.privacy.gaussian_dp import epsilon_of, mu_of, mu_of_pure
+from voile.stored import Stored
 
 
 class FilterKind(StrEnum):
@@ -55,21 +57,14 @@ class FilterKind(StrEnum):
 class Amount:
     """A cost, a running total or a limit: privacy loss, and probability of failure beside it."""
 
-    loss: float = 0.0
-    chance: float = 0.0
+    loss: Annotated[float, Stored(null=math.inf)] = 0.0
+    chance: Annotated[float, Stored(null=math.inf)] = 0.0
 
     def __add__(self, other: Amount) -> Amount:
         return Amount(self.loss + other.loss, self.chance + other.chance)
 
     def __sub__(self, other: Amount) -> Amount:
         return Amount(max(self.loss - other.loss, 0.0), max(self.chance - other.chance, 0.0))
-
-    def to_dict(self) -> dict[str, float | None]:
-        """Plain data for JSON, where None stands for infinity."""
-        return {
-            "loss": self.loss if math.isfinite(self.loss) else None,
-            "chance": self.chance if math.isfinite(self.chance) else None,
-        }
 
     def within(self, limit: Amount) -> bool:
         """Whether neither part exceeds the limit; what is infinite is within nothing."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import html
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Annotated, ClassVar, Self
 
-from voile.errors import LedgerError, PlanError, ReceiptError, SettingError
+from voile.codec import Order, Readable
+from voile.errors import PlanError, ReceiptError
 from voile.privacy import noise
 from voile.privacy.accounting import compose, mu_squared
 from voile.privacy.budget import Budget, Relation
@@ -20,28 +20,21 @@ from voile.privacy.events import (
     Step,
     Threshold,
     Unprotected,
-    event_from_dict,
 )
 from voile.privacy.filter import Amount, Filter
 from voile.privacy.gaussian_dp import epsilon_of
 from voile.privacy.grant import Grant
 from voile.privacy.ledger import Entry, KnownBy, Ledger
 from voile.privacy.signing import SIGNATURE, SigningKey, check_record
-from voile.strict import Strict, show
+from voile.stored import Count, Share, Stored, Unknown
+from voile.strict import Strict
 from voile.version import __version__
-
-FORMAT = 1
 
 _RUNNING = "explanations ("
 
-_STRICT = Strict(ReceiptError, "a receipt")
-_OF_LEDGER = ("entry", "dataset", "at", "who")
-_LATER = ("known_by", "digest")
-"""Fields that receipts of before do not have."""
-_FIELDS = (
-    *("format", "voile", "what", "epsilon", "delta", "relation", "unit", "noise", "ledger"),
-    "looks",
-)
+OfLedger = Annotated[str, Stored(inside="ledger")]
+LaterOfLedger = Annotated[str, Stored(inside="ledger", later=True)]
+"""What receipts of before do not have."""
 
 
 @dataclass(frozen=True)
@@ -50,13 +43,14 @@ class ReceiptLine:
 
     label: str
     event: Event
-    openings: int
-    share: float
+    openings: Count
+    # A little more than 1 by rounding.
+    share: Annotated[float, Stored(least=0.0, most=1.0 + 1e-9, null=math.nan)]
     """Part of the loss that the step took, 0 to 1 (of mu^2; nan where it has no such part)."""
 
 
 @dataclass(frozen=True)
-class Receipt:
+class Receipt(Readable):
     """The privacy guarantee of one job, and what it rests on.
 
     Attributes
@@ -87,22 +81,30 @@ class Receipt:
         Of all this, by `signed`.
     """
 
+    strict: ClassVar[Strict] = Strict(ReceiptError, "a receipt")
+    format: ClassVar[int] = 1
+    file_order: ClassVar[Order] = (
+        *("format", "version", "what", "guarantee=promise", "epsilon", "delta", "relation", "unit"),
+        *("noise", "entry", "dataset", "at", "who", "known_by", "digest", "lines", "notes"),
+        "signature",
+    )
+
     what: str
-    epsilon: float
-    delta: float
+    epsilon: Unknown
+    delta: Share
     relation: Relation
     unit: str
-    lines: tuple[ReceiptLine, ...]
+    lines: Annotated[tuple[ReceiptLine, ...], Stored(name="looks")]
     noise: str
-    entry: str
-    dataset: str
-    at: str
-    who: str
-    version: str = __version__
-    notes: tuple[str, ...] = ()
-    known_by: str = str(KnownBy.LOGIN)
-    digest: str = ""
-    signature: Mapping[str, str] | None = None
+    entry: OfLedger
+    dataset: OfLedger
+    at: OfLedger
+    who: OfLedger
+    version: Annotated[str, Stored(name="voile")] = __version__
+    notes: Annotated[tuple[str, ...], Stored(optional=True)] = ()
+    known_by: LaterOfLedger = str(KnownBy.LOGIN)
+    digest: LaterOfLedger = ""
+    signature: Annotated[Mapping[str, str] | None, Stored(optional=True)] = None
 
     @property
     def guarantee(self) -> bool:
@@ -124,80 +126,16 @@ class Receipt:
             f"{other}"
         )
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return {
-            "format": FORMAT,
-            "voile": self.version,
-            "what": self.what,
-            "guarantee": self.promise,
-            "epsilon": self.epsilon if math.isfinite(self.epsilon) else None,
-            "delta": self.delta,
-            "relation": str(self.relation),
-            "unit": self.unit,
-            "noise": self.noise,
-            "ledger": {
-                "entry": self.entry,
-                "dataset": self.dataset,
-                "at": self.at,
-                "who": self.who,
-                "known_by": self.known_by,
-                "digest": self.digest,
-            },
-            "looks": [
-                {
-                    "label": line.label,
-                    "event": line.event.to_dict(),
-                    "openings": line.openings,
-                    "share": None if math.isnan(line.share) else line.share,
-                }
-                for line in self.lines
-            ],
-            **({"notes": list(self.notes)} if self.notes else {}),
-            **({} if self.signature is None else {SIGNATURE: dict(self.signature)}),
-        }
-
     def signed(self, key: SigningKey) -> Self:
         """The same receipt with a signature, which `from_dict` and ``voile verify`` check."""
         return replace(self, signature=key.sign_record(self.to_dict())[SIGNATURE])
 
-    def to_json(self, *, indent: int | None = 2) -> str:
-        """As JSON text."""
-        return json.dumps(self.to_dict(), indent=indent)
-
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Read back what `to_dict` gave."""
-        read = _STRICT
-        if isinstance(data, Mapping) and data.get("format", FORMAT) != FORMAT:
-            raise ReceiptError(
-                f"The receipt has format {show(data['format'])}, this version of voile reads "
-                f"format {FORMAT}: use the version that wrote it."
-            )
-        data = read.fields(
-            read.plain(data), _FIELDS, "the receipt", ("notes", "guarantee", SIGNATURE)
-        )
-        signed = check_record(data)
-        read.whole(data["format"], "'format'")
-        ledger = read.fields(data["ledger"], _OF_LEDGER, "'ledger'", _LATER)
-        texts = {name: read.text(data[name], f"'{name}'") for name in ("what", "unit", "noise")}
-        return cls(
-            **texts,
-            **{name: read.text(ledger[name], f"'{name}'") for name in _OF_LEDGER},
-            epsilon=read.number(data["epsilon"], "'epsilon'", 0.0, null=math.inf),
-            delta=read.number(data["delta"], "'delta'", 0.0, 1.0),
-            relation=Relation(read.choice(data["relation"], list(Relation), "'relation'")),
-            lines=tuple(map(_read_line, read.listed(data["looks"], "'looks'"))),
-            version=read.text(data["voile"], "'voile'"),
-            notes=read.texts(data.get("notes", []), "'notes'"),
-            **{name: read.text(ledger[name], f"'{name}'") for name in _LATER if name in ledger},
-            signature=None if signed.key is None else dict(data[SIGNATURE]),
-        )
-
-    @classmethod
-    def from_json(cls, text: str) -> Self:
-        """Read back what `to_json` gave."""
-        return cls.from_dict(_STRICT.parse(text))
+    def from_dict(cls, data: object) -> Self:
+        """Read back what `to_dict` gave; a signature must be of this content (ReceiptError)."""
+        if isinstance(data, Mapping):
+            check_record(cls.strict.plain(data))
+        return super().from_dict(data)
 
     def __str__(self) -> str:
         width = max([len(line.label) for line in self.lines] + [8])
@@ -222,21 +160,6 @@ class Receipt:
 
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(str(self))}</pre>"
-
-
-def _read_line(data: object) -> ReceiptLine:
-    look = _STRICT.fields(data, ("label", "event", "openings", "share"), "a look")
-    try:
-        event = event_from_dict(look["event"])
-    except (LedgerError, SettingError) as error:
-        raise ReceiptError(f"In a receipt, a look cannot be read. {error}") from error
-    return ReceiptLine(
-        _STRICT.text(look["label"], "a label"),
-        event,
-        _STRICT.whole(look["openings"], "'openings'"),
-        # A little more than 1 by rounding.
-        _STRICT.number(look["share"], "'share'", 0.0, 1.0 + 1e-9, null=math.nan),
-    )
 
 
 def _percent(share: float) -> str:

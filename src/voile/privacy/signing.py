@@ -207,3 +207,16 @@ def _holds(public: str, message: bytes, signature: object) -> bool:
     except (InvalidSignature, binascii.Error, ValueError):
         return False
     return base64.b64encode(raw).decode() == signature
+
+
+def without_signature(data: Any) -> Any:
+    """The content of a record without its signature, which must be of this content.
+
+    Raises
+    ------
+    ReceiptError
+    """
+    if not isinstance(data, Mapping) or SIGNATURE not in data:
+        return data
+    check_record(data)
+    return {name: value for name, value in data.items() if name != SIGNATURE}

@@ -25,7 +25,7 @@ import numpy as np
 
 from voile.errors import DataError, VoileError
 from voile.privacy.budget import Relation
-from voile.privacy.events import Event, Plan, event_from_dict
+from voile.privacy.events import Event, Plan
 from voile.privacy.wire_types import fit_fields
 from voile.schema import Schema
 
@@ -335,7 +335,7 @@ class _Reading:
             case "$plan":
                 return Plan.from_dict(inside)
             case "$event":
-                return event_from_dict(inside)
+                return Event.from_dict(inside)
         raise DataError(f"The message holds something of unknown kind {kind!r}.")
 
     def _object(self, name: str, inside: Mapping[str, Any], depth: int) -> Any:

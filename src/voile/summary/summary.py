@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass
+from typing import ClassVar
 
+from voile.codec import Order
 from voile.privacy.receipt import Receipt
-from voile.rendering import write_page
+from voile.record import Record
 
 
 @dataclass(frozen=True)
@@ -32,6 +31,9 @@ class NumberSummary:
         Whether the bounds were found privately.
     """
 
+    kind: ClassVar[str] = "number"
+    file_order: ClassVar[Order] = ("kind", ...)
+
     name: str
     lower: float
     upper: float
@@ -50,6 +52,9 @@ class CategorySummary:
     Nothing is missing where the schema says so.
     """
 
+    kind: ClassVar[str] = "category"
+    file_order: ClassVar[Order] = ("kind", ...)
+
     name: str
     levels: tuple[str, ...]
     counts: tuple[float, ...]
@@ -58,7 +63,7 @@ class CategorySummary:
 
 
 @dataclass(frozen=True)
-class Summary:
+class Summary(Record):
     """A private description of a whole table.
 
     Attributes
@@ -68,6 +73,8 @@ class Summary:
     columns : tuple of NumberSummary or CategorySummary
     receipt : Receipt
     """
+
+    has_terminal_form: ClassVar[bool] = False
 
     rows: float
     rows_standard_error: float
@@ -79,26 +86,6 @@ class Summary:
             if column.name == name:
                 return column
         raise KeyError(name)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return {
-            "rows": self.rows,
-            "rows_standard_error": self.rows_standard_error,
-            "columns": [
-                {"kind": "number" if isinstance(c, NumberSummary) else "category", **asdict(c)}
-                for c in self.columns
-            ],
-            "receipt": self.receipt.to_dict(),
-        }
-
-    def to_json(self, *, indent: int | None = 2) -> str:
-        """As JSON text."""
-        return json.dumps(self.to_dict(), indent=indent)
-
-    def to_html(self, path: str | Path) -> Path:
-        """Write one self-contained page with a picture per column and the receipt."""
-        return write_page(self, path)
 
     def __str__(self) -> str:
         lines = [f"about {self.rows:,.0f} rows (+- {self.rows_standard_error:,.1f})"]

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from voile.audit.gradient_leakage.measures import Score
-from voile.rendering import draw_inline, write_page
+from voile.codec import Order, Writable
+from voile.record import Record
 
 Floats = NDArray[np.float64]
 
@@ -29,7 +28,7 @@ ORACLE = (
 
 
 @dataclass(frozen=True, eq=False)
-class Reconstruction:
+class Reconstruction(Writable):
     """Images rebuilt from one update.
 
     Attributes
@@ -50,6 +49,9 @@ class Reconstruction:
         Beside the true images; empty if these were not given.
     """
 
+    file_order: ClassVar[Order] = ("method", "labels", "objective", "iterations", "scores")
+    """Without pictures."""
+
     images: Floats
     method: str
     labels: tuple[int, ...]
@@ -68,16 +70,6 @@ class Reconstruction:
         """Mean gain over the grey guess, in decibels; None without true images."""
         return float(np.mean([one.gain for one in self.scores])) if self.scores else None
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON, without pictures."""
-        return {
-            "method": self.method,
-            "labels": list(self.labels),
-            "objective": [float(one) for one in self.objective],
-            "iterations": list(self.iterations),
-            "scores": [one.to_dict() for one in self.scores],
-        }
-
     def __str__(self) -> str:
         count = f"{len(self.images)} image{'s' if len(self.images) > 1 else ''}"
         text = f"{count} rebuilt by {self.method}, {max(len(self.objective) - 1, 0)} iterations"
@@ -87,7 +79,7 @@ class Reconstruction:
 
 
 @dataclass(frozen=True, eq=False)
-class ModeFindings:
+class ModeFindings(Writable):
     """How far attacks got against one way of sending updates.
 
     Attributes
@@ -101,6 +93,12 @@ class ModeFindings:
         For each update, the gain of the best attack's images on as many images that were *not* in
         the lot: what it owes to the group alone. Empty if no strangers were given.
     """
+
+    file_order: ClassVar[Order] = (
+        *("mode", "lot", "attack=methods", "images", "mean_psnr", "max_psnr", "mean_ssim"),
+        *("grey_psnr", "mean_gain", "max_gain", "max_toned_gain", "stranger_gains", "own_gain"),
+        *("leaks", "psnr_by_method", "scores"),
+    )
 
     mode: str
     lot: int
@@ -178,6 +176,12 @@ class ModeFindings:
         """Whether the own gain is above 1 dB on some image."""
         return self.own_gain > ALLOWED_GAIN
 
+    @property
+    def images(self) -> int:
+        """How many were attacked."""
+        return len(self.scores)
+
+    @property
     def psnr_by_method(self) -> dict[str, float]:
         """Mean PSNR of each method, in decibels."""
         found: dict[str, list[float]] = {}
@@ -186,30 +190,9 @@ class ModeFindings:
                 found.setdefault(one.method, []).extend(score.psnr for score in one.scores)
         return {name: float(np.mean(values)) for name, values in sorted(found.items())}
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON, without pictures."""
-        return {
-            "mode": self.mode,
-            "lot": self.lot,
-            "attack": list(self.methods),
-            "images": len(self.scores),
-            "mean_psnr": self.mean_psnr,
-            "max_psnr": self.max_psnr,
-            "mean_ssim": self.mean_ssim,
-            "grey_psnr": self.grey_psnr,
-            "mean_gain": self.mean_gain,
-            "max_gain": self.max_gain,
-            "max_toned_gain": self.max_toned_gain,
-            "stranger_gains": list(self.stranger_gains),
-            "own_gain": self.own_gain,
-            "leaks": self.leaks,
-            "psnr_by_method": self.psnr_by_method(),
-            "scores": [one.to_dict() for one in self.scores],
-        }
-
 
 @dataclass(frozen=True, eq=False)
-class LeakageReport:
+class LeakageReport(Record):
     """Attacks on updates, against each way of sending them.
 
     Attributes
@@ -223,6 +206,11 @@ class LeakageReport:
     knows_labels : bool
         Whether the enemy was told the classes.
     """
+
+    indent: ClassVar[int | None] = None
+    file_order: ClassVar[Order] = ("parameters", "image_shape", "knows_labels", "modes", "note")
+    """Without pictures; the page shows them, and is for those who may see them."""
+    has_terminal_form: ClassVar[bool] = False
 
     modes: tuple[ModeFindings, ...]
     truth: Floats
@@ -260,29 +248,15 @@ class LeakageReport:
             for one in self.modes
         ]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON, without pictures."""
-        return {
-            "parameters": self.parameters,
-            "image_shape": list(self.truth.shape[1:]),
-            "knows_labels": self.knows_labels,
-            "modes": [one.to_dict() for one in self.modes],
-            "note": f"{ORACLE} {NO_GUARANTEE}",
-        }
+    @property
+    def image_shape(self) -> tuple[int, ...]:
+        """Of one image."""
+        return self.truth.shape[1:]
 
-    def to_json(self) -> str:
-        """`to_dict` as JSON."""
-        return json.dumps(self.to_dict(), allow_nan=False)
-
-    def to_html(self, path: str | Path) -> Path:
-        """Write a page with the table and pictures over iterations, and return its path.
-
-        It shows the true images: it is for those who may see them.
-        """
-        return write_page(self, path)
-
-    def _repr_html_(self) -> str:
-        return draw_inline(self)
+    @property
+    def note(self) -> str:
+        """What a reader should know besides."""
+        return f"{ORACLE} {NO_GUARANTEE}"
 
     def __str__(self) -> str:
         lines = [list(HEAD), *self.table()]

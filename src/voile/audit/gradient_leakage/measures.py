@@ -7,12 +7,13 @@ guess that shows nothing. An attack has to beat it to have shown something.
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from voile.codec import Order, Writable
 from voile.errors import DataError
 
 Floats = NDArray[np.float64]
@@ -25,7 +26,7 @@ _WINDOW = 7
 
 
 @dataclass(frozen=True)
-class Score:
+class Score(Writable):
     """One rebuilt image beside the true one.
 
     Attributes
@@ -43,6 +44,8 @@ class Score:
     mean_psnr, mean_ssim : float or None
         Of the public mean image, if one was given.
     """
+
+    file_order: ClassVar[Order] = (..., "gain", "toned_gain")
 
     truth: int
     psnr: float
@@ -62,10 +65,6 @@ class Score:
     def toned_gain(self) -> float:
         """Decibels above the grey guess with the best brightness and contrast."""
         return self.toned_psnr - self.grey_psnr
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return {**asdict(self), "gain": self.gain, "toned_gain": self.toned_gain}
 
 
 def psnr(image: ArrayLike, truth: ArrayLike) -> float:

@@ -24,19 +24,21 @@ A sound rule that passes is not thereby proved: docs/proofs/explainer.md is what
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from voile.audit.bounds import epsilon_by_rates
 from voile.audit.two_worlds import Attack, Estimate, allowed_advantage, allowed_auc, tell_apart
+from voile.codec import Order, Writable
 from voile.errors import SettingError
 from voile.explain.of_blackbox.explainer import PrivateExplainer
 from voile.privacy.gaussian_dp import mu_of
 from voile.privacy.receipt import Receipt
 from voile.schema import Number, Schema
+from voile.stored import Stored
 
 Floats = NDArray[np.float64]
 
@@ -53,7 +55,7 @@ _RADIUS = 1e-6
 
 
 @dataclass(frozen=True)
-class StepCountTest:
+class StepCountTest(Writable):
     """How well the number of steps tells whether one row is in the table.
 
     Attributes
@@ -80,13 +82,15 @@ class StepCountTest:
     confidence : float
     """
 
+    file_order: ClassVar[Order] = (..., "broken")
+
     strategy: str
     faithful: bool
     runs: int
     rows: int
     epsilon: float
     delta: float
-    spent: float
+    spent: Annotated[float, Stored(null=math.inf)]
     steps_without: float
     steps_with: float
     false_alarms: int
@@ -102,11 +106,6 @@ class StepCountTest:
     def broken(self) -> bool:
         """Whether the attacker shows that the epsilon asked for is not kept."""
         return self.lowest_epsilon > self.epsilon
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON; ``spent`` is None without a guarantee."""
-        spent = self.spent if math.isfinite(self.spent) else None
-        return {**asdict(self), "spent": spent, "broken": self.broken}
 
     def __str__(self) -> str:
         rule = "published rule" if self.faithful else "sound rule"

@@ -5,14 +5,15 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
+from typing import ClassVar
 
 from voile.audit.two_worlds import Estimate
+from voile.codec import Order, Writable
 
 
 @dataclass(frozen=True)
-class RebuiltRecord:
+class RebuiltRecord(Writable):
     """How well a record was rebuilt from prototypes.
 
     Attributes
@@ -35,6 +36,8 @@ class RebuiltRecord:
         Share of runs in which the rebuilt record is nearer to the truth than the guess.
     """
 
+    file_order: ClassVar[Order] = (..., "relative_error")
+
     runs: int
     rows: int
     features: int
@@ -50,10 +53,6 @@ class RebuiltRecord:
         """Error beside that of guessing the class mean: 0 is exact, from 1 on it is useless."""
         return self.error / self.guess_error
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return {**asdict(self), "relative_error": self.relative_error}
-
     def __str__(self) -> str:
         known = "the other rows" if self.knows_others else "two models"
         return (
@@ -66,7 +65,7 @@ class RebuiltRecord:
 
 
 @dataclass(frozen=True)
-class OutlierTest:
+class OutlierTest(Writable):
     """What one outlier does to the prototype of its class.
 
     Attributes
@@ -97,10 +96,6 @@ class OutlierTest:
     allowed_advantage: float | None = None
     allowed_auc: float | None = None
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return asdict(self)
-
     def __str__(self) -> str:
         place = ", ".join(f"{one:g}" for one in self.outlier)
         known = "all other rows" if self.knows_others else "no row"
@@ -113,7 +108,7 @@ class OutlierTest:
 
 
 @dataclass(frozen=True)
-class XorTest:
+class XorTest(Writable):
     """Where a lone prototype goes that has to choose between two clusters.
 
     Attributes
@@ -141,10 +136,6 @@ class XorTest:
     p_value: float
     advantage: Estimate
     allowed_advantage: float | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return asdict(self)
 
     def __str__(self) -> str:
         points = "point" if self.added == 1 else "points"

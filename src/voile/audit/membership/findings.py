@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import math
-from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Literal
 
 from voile.audit.two_worlds import Estimate
-from voile.rendering import draw_inline, print_record, write_page
+from voile.codec import Order, Writable
+from voile.record import Record
+from voile.stored import Stored
 
 NAME, WIDTH = 16, 24
 """Characters of the table's first column and of the others."""
@@ -63,7 +63,7 @@ class RocPoint:
 
 
 @dataclass(frozen=True)
-class MembershipAttack:
+class MembershipAttack(Writable):
     """How far one attack got, over all trainings and rows.
 
     Attributes
@@ -80,6 +80,8 @@ class MembershipAttack:
     roc : Roc
     """
 
+    file_order: ClassVar[Order] = (..., "exceeds")
+
     name: str
     trainings: int
     rows: int
@@ -95,17 +97,12 @@ class MembershipAttack:
             return None
         return self.auc.lower > self.allowed_auc or any(one.exceeds for one in self.points)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        plain: dict[str, Any] = json.loads(json.dumps(asdict(self), allow_nan=False))
-        return {**plain, "exceeds": self.exceeds}
-
     def __str__(self) -> str:
         return "\n".join([_heading(self.points), _line(self)])
 
 
 @dataclass(frozen=True)
-class MembershipReport:
+class MembershipReport(Record):
     """Several attacks on one way of training.
 
     The rates are averages over the rows of the pool. A row that stands out may be found far more
@@ -122,10 +119,15 @@ class MembershipReport:
     attacks : tuple of MembershipAttack
     """
 
+    indent: ClassVar[int | None] = 1
+    file_order: ClassVar[Order] = (
+        *("kind", "trainings", "rows", "epsilon", "delta", "guarantee", "attacks"),
+    )
+
     kind: Literal["classification", "regression"]
     trainings: int
     rows: int
-    epsilon: float | None
+    epsilon: Annotated[float | None, Stored(null=math.inf)]
     delta: float | None
     attacks: tuple[MembershipAttack, ...]
 
@@ -139,33 +141,10 @@ class MembershipReport:
         """The attack with the largest AUC."""
         return max(self.attacks, key=lambda one: one.auc.value)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON; an infinite epsilon is None with ``"guarantee": false``."""
-        finite = self.epsilon is not None and math.isfinite(self.epsilon)
-        return {
-            "kind": self.kind,
-            "trainings": self.trainings,
-            "rows": self.rows,
-            "epsilon": self.epsilon if finite else None,
-            "delta": self.delta,
-            "guarantee": finite,
-            "attacks": [one.to_dict() for one in self.attacks],
-        }
-
-    def to_json(self) -> str:
-        """JSON text."""
-        return json.dumps(self.to_dict(), indent=1, allow_nan=False)
-
-    def to_html(self, path: str | Path) -> Path:
-        """Write a self-contained page, and return its path."""
-        return write_page(self, path)
-
-    def show(self) -> None:
-        """Print a table in the terminal."""
-        print_record(self)
-
-    def _repr_html_(self) -> str:
-        return draw_inline(self)
+    @property
+    def guarantee(self) -> bool:
+        """Whether a finite epsilon was promised."""
+        return self.epsilon is not None and math.isfinite(self.epsilon)
 
     def __str__(self) -> str:
         promise = "no promise given"

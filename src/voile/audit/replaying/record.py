@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from voile.codec import Order, Writable
+from voile.stored import Stored
+
+Cost = Annotated[float, Stored(null=math.inf)]
+"""A number that may be infinite: ``null`` in a file."""
 
 
 @dataclass(frozen=True)
@@ -52,8 +57,8 @@ class ReplayedAccess:
     label: str
     event: str
     size: int
-    allowed: float
-    moved: float
+    allowed: Cost
+    moved: Cost
 
     @property
     def share(self) -> float:
@@ -66,7 +71,7 @@ class ReplayedAccess:
 
 
 @dataclass(frozen=True)
-class Replay:
+class Replay(Writable):
     """A run, recorded on one table and replayed on its neighbours.
 
     Attributes
@@ -87,14 +92,17 @@ class Replay:
         How the run ended: "" or the error that it raised, on all tables alike.
     """
 
+    indent: ClassVar[int | None] = 1
+    file_order: ClassVar[Order] = (..., "verdict", "broken")
+
     name: str
     neighbours: int
     relation: str
     accesses: tuple[ReplayedAccess, ...]
     violations: tuple[Violation, ...]
-    epsilon: float
+    epsilon: Cost
     delta: float
-    claimed: float
+    claimed: Cost
     outcome: str = ""
 
     @property
@@ -111,17 +119,6 @@ class Replay:
     def kinds(self) -> frozenset[str]:
         """The kinds of violations."""
         return frozenset(one.kind for one in self.violations)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON; what is not finite is None."""
-        data = {**asdict(self), "verdict": self.verdict, "broken": self.broken}
-        for one in data["accesses"]:
-            one["allowed"], one["moved"] = _finite(one["allowed"]), _finite(one["moved"])
-        return {**data, "epsilon": _finite(self.epsilon), "claimed": _finite(self.claimed)}
-
-    def to_json(self) -> str:
-        """JSON text."""
-        return json.dumps(self.to_dict(), indent=1, allow_nan=False)
 
     def __str__(self) -> str:
         tables = "neighbour" if self.neighbours == 1 else "neighbours"
@@ -152,7 +149,3 @@ def summed_up(accesses: Sequence[ReplayedAccess]) -> list[ReplayedAccess]:
 
 def _share(share: float) -> str:
     return "an unknown part" if math.isnan(share) else f"{100 * share:.4g} %"
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None

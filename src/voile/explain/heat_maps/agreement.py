@@ -6,15 +6,15 @@ theirs, and beside what agrees for no good reason: maps of other images, and of 
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from voile.codec import Order, Writable
 from voile.errors import DataError
 from voile.explain.heat_maps.given_images import read_count, read_maps
 from voile.explain.heat_maps.measures import (
@@ -25,18 +25,17 @@ from voile.explain.heat_maps.measures import (
     top_share_iou,
 )
 from voile.explain.wording import short
+from voile.stored import Stored
 
 Floats = NDArray[np.float64]
-
-_DIGITS = 6
 
 
 @dataclass(frozen=True, kw_only=True)
 class Mean:
     """A mean over images and its bootstrap standard error; NaN where it is not defined."""
 
-    value: float
-    error: float
+    value: Annotated[float, Stored(null=math.nan, digits=6)]
+    error: Annotated[float, Stored(name="standard_error", null=math.nan, digits=6)]
 
     def __str__(self) -> str:
         if math.isnan(self.value):
@@ -44,10 +43,6 @@ class Mean:
         if math.isnan(self.error):
             return short(self.value)
         return f"{self.value:.3f} ± {short(2 * self.error, digits=1)}"
-
-    def to_dict(self) -> dict[str, float | None]:
-        """Plain data for JSON."""
-        return {"value": _plain(self.value), "standard_error": _plain(self.error)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,6 +70,8 @@ class MeasureAgreement:
         Images that were left out: some map of theirs is constant or has no hottest pixels.
     """
 
+    file_order: ClassVar[Order] = ("measure", "images", "undefined", ...)
+
     measure: str
     private: Mean
     ceiling: Mean
@@ -85,21 +82,9 @@ class MeasureAgreement:
     images: int
     undefined: int
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return {
-            "measure": self.measure,
-            "images": self.images,
-            "undefined": self.undefined,
-            **{
-                name: None if (one := getattr(self, name)) is None else one.to_dict()
-                for name in ("private", "ceiling", "relative", "shuffled", "untrained", "beyond")
-            },
-        }
-
 
 @dataclass(frozen=True, kw_only=True)
-class Agreement:
+class Agreement(Writable):
     """Agreement of heat maps by several measures.
 
     Attributes
@@ -113,6 +98,8 @@ class Agreement:
         Of the bootstrap over images.
     """
 
+    file_order: ClassVar[Order] = (..., "measures")
+
     measures: tuple[MeasureAgreement, ...]
     images: int
     share: float
@@ -124,20 +111,6 @@ class Agreement:
             if one.measure == measure:
                 return one
         raise KeyError(measure)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON, numbers with six digits."""
-        return {
-            "images": self.images,
-            "share": self.share,
-            "resamples": self.resamples,
-            "seed": self.seed,
-            "measures": [one.to_dict() for one in self.measures],
-        }
-
-    def to_json(self, *, indent: int | None = 2) -> str:
-        """As JSON text."""
-        return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
 
     def __str__(self) -> str:
         titles = {
@@ -318,7 +291,3 @@ def _mean(value: float, drawn: Floats, count: int) -> Mean:
     """One image has no spread, and a ratio none if it is undefined in some resample."""
     known = count > 1 and bool(np.isfinite(drawn).all())
     return Mean(value=float(value), error=float(drawn.std(ddof=1)) if known else math.nan)
-
-
-def _plain(number: float) -> float | None:
-    return float(f"{number:.{_DIGITS}g}") if math.isfinite(number) else None

@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from voile.arrays import LARGEST, Array, Floats
+from voile.codec import Order
 from voile.errors import DataError
-from voile.explain.explanation import Explanation
+from voile.explain.explanation import ExplainedRows, Explanation
 from voile.explain.heat_maps.map_text import maps_text
-from voile.explain.plain_data import EXPLANATION, freeze
 from voile.privacy.budget import Relation
 from voile.privacy.receipt import Receipt
 
-Floats = NDArray[np.float64]
-
 COST = "costs nothing: computed from the released network and from images the caller holds"
-
-_DIGITS = 6
-"""Significant digits of numbers in JSON."""
 
 NO_RECEIPT = Receipt(
     what="a network that came without a receipt",
@@ -44,7 +38,7 @@ NO_RECEIPT = Receipt(
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class HeatMaps(Explanation):
+class HeatMaps(ExplainedRows):
     """Where in each image a network found the reasons for a class; ``outputs`` are the classes.
 
     Attributes
@@ -67,46 +61,35 @@ class HeatMaps(Explanation):
 
     kind: ClassVar[str] = "heat maps"
 
-    maps: Floats
-    pictures: NDArray[np.uint8]
+    indent: ClassVar[int | None] = None
+    of_rows: ClassVar[tuple[str, ...]] = ("maps", "pictures", "targets", "probabilities")
+    file_order: ClassVar[Order] = (
+        *Explanation.file_order[:5],
+        *("method", "how", "layer", "targets", "predicted", "probabilities", "empty", "constant"),
+        *("maps", "pictures"),
+        *Explanation.file_order[6:],
+    )
+
+    maps: Annotated[Floats, Array("map_shape", digits=6)]
+    pictures: Annotated[NDArray[np.uint8], Array("map_shape", least=0, most=255)]
     method: str
     how: str
     layer: str
-    targets: NDArray[np.int64]
-    probabilities: Floats
+    targets: Annotated[NDArray[np.int64], Array("maps", least=0, most=LARGEST)]
+    probabilities: Annotated[Floats, Array("maps", "outputs", digits=6)]
 
     def __post_init__(self) -> None:
-        shape, classes = _shape_of(self.maps), len(self.outputs)
+        super().__post_init__()
+        shape, classes = self.map_shape, len(self.outputs)
         if len(shape) != 3 or 0 in shape[1:] or not classes:
             raise DataError(f"Heat maps must have shape (rows, height, width). Got {shape}.")
-        given = {
-            "maps": freeze(self.maps, shape, "maps"),
-            "probabilities": freeze(self.probabilities, (shape[0], classes), "probabilities"),
-        }
-        for name, array in given.items():
-            if not np.isfinite(array).all():
-                raise DataError(f"The {name} of heat maps must be finite.")
-            object.__setattr__(self, name, array)
-        pictures = _whole(freeze(self.pictures, shape, "pictures"), 256, "pictures")
-        targets = _whole(freeze(self.targets, shape[:1], "targets"), classes, "targets")
-        object.__setattr__(self, "pictures", _closed(pictures.astype(np.uint8)))
-        object.__setattr__(self, "targets", _closed(targets.astype(np.int64)))
+        if (self.targets >= classes).any():
+            raise DataError(f"The targets of heat maps must be from 0 to {classes - 1}.")
 
-    def __len__(self) -> int:
-        return len(self.maps)
-
-    def __getitem__(self, rows: int | slice) -> HeatMaps:
-        """The maps of one image, or of several."""
-        if not isinstance(rows, slice):
-            first = range(len(self))[rows]  # IndexError, and negative numbers, as for a list
-            rows = slice(first, first + 1)
-        return replace(
-            self,
-            maps=self.maps[rows],
-            pictures=self.pictures[rows],
-            targets=self.targets[rows],
-            probabilities=self.probabilities[rows],
-        )
+    @property
+    def map_shape(self) -> tuple[int, ...]:
+        """Rows, height and width."""
+        return self.maps.shape
 
     @property
     def predicted(self) -> NDArray[np.int64]:
@@ -148,63 +131,9 @@ class HeatMaps(Explanation):
             for row, predicted in enumerate(self.predicted.tolist())
         ]
 
-    def to_json(self, *, indent: int | None = None) -> str:
-        """As JSON text: numbers have six digits, maps are lists of lines of pixels."""
-        return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
-
     def save(self, path: str | Path) -> Path:
         """Write the page of `to_html`, and return its path."""
         return self.to_html(path)
 
-    def _facts(self) -> dict[str, Any]:
-        return {
-            "method": self.method,
-            "how": self.how,
-            "layer": self.layer,
-            "targets": self.targets.tolist(),
-            "predicted": self.predicted.tolist(),
-            "probabilities": _rounded(self.probabilities),
-            "empty": self.empty.tolist(),
-            "constant": self.constant.tolist(),
-            "maps": _rounded(self.maps),
-            "pictures": self.pictures.tolist(),
-        }
-
-    @classmethod
-    def _read_facts(cls, data: Mapping[str, Any]) -> dict[str, Any]:
-        return {
-            "maps": EXPLANATION.listed(data["maps"], "'maps'"),
-            "pictures": data["pictures"],
-            "method": EXPLANATION.text(data["method"], "'method'"),
-            "how": EXPLANATION.text(data["how"], "'how'"),
-            "layer": EXPLANATION.text(data["layer"], "'layer'"),
-            "targets": data["targets"],
-            "probabilities": data["probabilities"],
-        }
-
     def __str__(self) -> str:
         return maps_text(self)
-
-
-def _shape_of(maps: Any) -> tuple[int, ...]:
-    try:
-        return tuple(np.shape(maps))
-    except ValueError:  # lines of different lengths
-        return ()
-
-
-def _whole(values: Floats, below: int, what: str) -> Floats:
-    if not ((values >= 0) & (values < below) & (values == np.rint(values))).all():
-        raise DataError(f"The {what} of heat maps must be whole numbers from 0 to {below - 1}.")
-    return values
-
-
-def _closed(array: NDArray[Any]) -> NDArray[Any]:
-    array.setflags(write=False)
-    return array
-
-
-def _rounded(values: Floats) -> list[Any]:
-    """Nested lists of numbers with few digits."""
-    flat = np.array([float(f"{one:.{_DIGITS}g}") for one in values.ravel().tolist()])
-    return list(flat.reshape(values.shape).tolist())

@@ -8,25 +8,27 @@ features are the same. Minorities often pay more for privacy; that is why groups
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.errors import MissingExtra
+from voile.codec import Order, encode
 from voile.explain.of_blackbox.answer import Answer
 from voile.explain.of_blackbox.local_fit import fit_local
 from voile.explain.of_blackbox.points import ONE
 from voile.explain.of_blackbox.settings import Settings
 from voile.privacy.receipt import Receipt
-from voile.rendering import draw_inline, write_page
+from voile.record import Record
+from voile.stored import Stored
 
 Floats = NDArray[np.float64]
+
+Mean = Annotated[float, Stored(null=math.nan)]
+"""Over asked rows; NaN if there are none."""
 
 _STRONGEST = 5
 
@@ -54,16 +56,16 @@ class GroupQuality:
 
     group: str
     rows: int
-    loss: float
+    loss: Mean
     loss_error: float
-    agreement: float
-    best_agreement: float
-    shared: float
-    effective: float
+    agreement: Mean
+    best_agreement: Mean
+    shared: Mean
+    effective: Mean
 
 
 @dataclass(frozen=True, kw_only=True)
-class Quality:
+class Quality(Record):
     """Explanation quality on public rows: over all asked rows, and by group.
 
     Attributes
@@ -79,6 +81,9 @@ class Quality:
         What groups were made by.
     """
 
+    file_order: ClassVar[Order] = ("by", "public_rows", "overall", "groups", "receipt")
+    has_terminal_form: ClassVar[bool] = False
+
     overall: GroupQuality
     groups: tuple[GroupQuality, ...]
     public_rows: int
@@ -90,34 +95,9 @@ class Quality:
         """The group with the largest loss."""
         return max(self.groups or (self.overall,), key=lambda one: one.loss)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return {
-            "by": self.by,
-            "public_rows": self.public_rows,
-            "overall": asdict(self.overall),
-            "groups": [asdict(one) for one in self.groups],
-            "receipt": self.receipt.to_dict(),
-        }
-
-    def to_json(self, *, indent: int | None = 2) -> str:
-        """As JSON text."""
-        return json.dumps(self.to_dict(), indent=indent)
-
-    def to_frame(self) -> Any:
-        """As a pandas data frame, one line per group and one for all."""
-        try:
-            import pandas as pd
-        except ImportError:
-            raise MissingExtra("pandas", "demo") from None
-        return pd.DataFrame.from_records([asdict(one) for one in (*self.groups, self.overall)])
-
-    def to_html(self, path: str | Path) -> Path:
-        """Write one self-contained page, and return its path."""
-        return write_page(self, path)
-
-    def _repr_html_(self) -> str:
-        return draw_inline(self)
+    def to_records(self) -> list[dict[str, Any]]:
+        """One line per group and one for all."""
+        return [encode(one) for one in (*self.groups, self.overall)]
 
     def __str__(self) -> str:
         lines = [*self.groups, self.overall]

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
 from voile.errors import SettingError
-from voile.federated.fedavg import files
+from voile.federated.fedavg.files import SavedAverage
 from voile.federated.fedavg.fit import Job, fit_model
 from voile.federated.fedavg.settings import Noise, Settings, per_channel
 from voile.federated.federation import Federation
@@ -266,7 +266,7 @@ class FedAvgClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]
         return model.to_torch()
 
     def _write(self, path: str | Path) -> Path:
-        return files.write(self.model_, path, self.training_settings_)
+        return SavedAverage.write(self.model_, path, self.training_settings_)
 
 
 CLIENT_CLIP = 1.0
@@ -275,4 +275,4 @@ PUBLISHED_CLIP = 5.0
 
 def load_estimator(data: Any) -> FedAvgClassifier:
     """A fitted estimator from what `save` wrote."""
-    return FedAvgClassifier._from_model(files.from_dict(data), data)
+    return FedAvgClassifier._from_model(SavedAverage.model_of(data), data)

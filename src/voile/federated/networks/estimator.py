@@ -13,7 +13,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
-from voile.federated.networks import files
+from voile.federated.networks.files import SavedNetwork
 from voile.federated.networks.fit import fit_model
 from voile.federated.networks.model import NetworkModel
 from voile.federated.networks.settings import Placement, Settings
@@ -209,7 +209,7 @@ class NetworkClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         return model.to_torch()
 
     def _write(self, path: str | Path) -> Path:
-        return files.write(self.model_, path, self.training_settings_)
+        return SavedNetwork.write(self.model_, path, self.training_settings_)
 
 
 def _or_none(value: T | Auto) -> T | None:
@@ -220,4 +220,4 @@ def _or_none(value: T | Auto) -> T | None:
 
 def load_estimator(data: Any) -> NetworkClassifier:
     """A fitted estimator from what `save` wrote."""
-    return NetworkClassifier._from_model(files.from_dict(data), data)
+    return NetworkClassifier._from_model(SavedNetwork.model_of(data), data)

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from voile.models.ebm import export, files
+from voile.models.ebm import export
 from voile.models.ebm.edit import Editor
+from voile.models.ebm.files import SavedAdditive
 from voile.models.ebm.fit import Settings, fit_model
 from voile.models.ebm.interpret_model import to_interpret
 from voile.models.ebm.model import AdditiveModel
@@ -130,7 +131,7 @@ class _EBM(PrivateEstimator):
         return self.with_model(self.model_.original or self.model_)
 
     def _write(self, path: str | Path) -> Path:
-        return files.write(self.model_, path, self.training_settings_)
+        return SavedAdditive.write(self.model_, path, self.training_settings_)
 
     def to_csv(self, path: str | Path) -> Path:
         """Write the score table, one line per bin."""
@@ -267,7 +268,7 @@ class EBMRegressor(RegressorMixin, _EBM):  # type: ignore[misc]
 
 def load_estimator(data: Any) -> EBMClassifier | EBMRegressor:
     """A fitted estimator from what `save` wrote."""
-    model = files.from_dict(data)
+    model = SavedAdditive.model_of(data)
     kind = EBMRegressor if model.link == "identity" else EBMClassifier
     result: EBMClassifier | EBMRegressor = kind._from_model(model, data)
     return result

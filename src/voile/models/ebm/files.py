@@ -26,81 +26,220 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 
+from voile.arrays import Array, Floats, freeze_arrays
+from voile.codec import Order
 from voile.errors import ModelError
-from voile.models.ebm.history import MOVES, Edit, read_edits
+from voile.models.ebm.history import MOVES, Edit
 from voile.models.ebm.model import AdditiveModel, Link, Term
-from voile.models.fields import (
-    LARGEST,
-    MODEL,
-    Floats,
-    is_same,
-    read_errors,
-    read_fields,
-    read_list,
-    read_table,
-)
-from voile.models.json_files import write_json
-from voile.models.saved_parts import read_head, read_receipt, read_schema
-from voile.models.training_settings import Settings, add_settings
+from voile.models.json_files import MODEL
+from voile.models.saved_model import LARGEST, SavedModel, is_same
 from voile.schema import Category, Number, Schema
+from voile.stored import Stored
 from voile.strict import show
-from voile.version import __version__
-
-FORMAT = 1
-KIND = "voile ebm"
-
-_LINKS: Mapping[str, Link] = {"identity": "identity", "logit": "logit", "softmax": "softmax"}
-_CHANGEABLE = ("intercept", "intercept_errors", "terms")
-_FIXED = ("format", "kind", "voile", "link", "classes", "schema", "receipt", "edits")
-_TABLES = ("scores", "standard_errors", "counts", "count_errors")
 
 
-# -- writing ------------------------------------------------------------------------------------
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SavedTerm:
+    """What stands in the file of a term: see `Term`; a number has edges, a category levels."""
+
+    name: str
+    kind: Literal["number", "category"]
+    edges: Annotated[Floats | None, Array("edges", most=math.inf), Stored(optional=True)] = None
+    levels: Annotated[tuple[object, ...] | None, Stored(optional=True)] = None
+    scores: Annotated[Floats, Array("bins", "outputs", most=math.inf)]
+    standard_errors: Annotated[
+        Floats, Array("bins", "outputs", least=0.0, most=math.inf, null=math.inf)
+    ]
+    counts: Annotated[Floats, Array("bins", least=0.0, most=LARGEST)]
+    count_errors: Annotated[Floats, Array("bins", least=0.0, most=LARGEST, null=math.inf)]
+
+    @classmethod
+    def of(cls, term: Term) -> Self:
+        """What is written of a term."""
+        column, number = term.column, isinstance(term.column, Number)
+        return cls(
+            name=term.name,
+            kind="number" if number else "category",
+            edges=term.edges if number else None,
+            levels=tuple(column.levels or ()) if isinstance(column, Category) else None,
+            scores=term.scores,
+            standard_errors=term.standard_errors,
+            counts=term.counts,
+            count_errors=term.count_errors,
+        )
+
+    @property
+    def bins(self) -> int:
+        """Number of bins, those for other and missing values included."""
+        if self.edges is not None:
+            return len(self.edges)  # one more than intervals: missing values have their own bin
+        return len(self.levels or ()) + 2
+
+    def build(self, schema: Schema, where: str) -> Term:
+        """The term, if it fits the schema (ModelError)."""
+        column, where = schema[self.name], f"term {self.name!r} of {where}"
+        kind = "number" if isinstance(column, Number) else "category"
+        if self.kind != kind or (self.edges is None) == (self.levels is None):
+            raise ModelError(f"In {where}, 'kind' must be {kind!r}, as in the schema.")
+        if isinstance(column, Number):
+            edges = self.edges if self.edges is not None else np.empty(0)
+            if len(edges) < 2 or edges[0] != column.lower or edges[-1] != column.upper:
+                raise ModelError(f"The 'edges' of {where} must begin and end at {column!r}.")
+            if not (np.diff(edges) > 0).all():
+                raise ModelError(f"The 'edges' of {where} must increase strictly.")
+        elif self.levels is None or not is_same(self.levels, column.levels or ()):
+            raise ModelError(f"The 'levels' of {where} are not those of the schema.")
+        for name in ("scores", "standard_errors"):
+            _check_size(getattr(self, name), schema, f"'{name}' of {where}")
+        return Term(
+            name=self.name,
+            column=column,
+            cuts=np.empty(0) if self.edges is None else self.edges[1:-1],
+            scores=self.scores,
+            standard_errors=self.standard_errors,
+            counts=self.counts,
+            count_errors=self.count_errors,
+        )
 
 
-def to_dict(model: AdditiveModel) -> dict[str, Any]:
-    """Write a model as plain dictionaries, lists, text and numbers.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SavedScores:
+    """What an edit can change."""
 
-    Raises
-    ------
-    ModelError
-        If the model contradicts itself, so that it could not be read back.
-    """
-    _check_original(model)
-    data = {
-        "format": FORMAT,
-        "kind": KIND,
-        "voile": __version__,
-        "link": model.link,
-        "classes": list(model.classes),
-        **_facts_to_dict(model),
-        "schema": model.schema.to_dict(),
-        "receipt": model.receipt.to_dict(),
-        "edits": [edit.to_dict() for edit in model.edits],
-    }
-    if model.history != model.edits:
-        data["history"] = [edit.to_dict() for edit in model.history]
-    if model.original is not None:
-        data["original"] = _facts_to_dict(model.original)
-    from_dict(data)  # better no file than one that cannot be read
-    return data
+    intercept: Annotated[Floats, Array("intercept", most=math.inf)]
+    intercept_errors: Annotated[Floats, Array("intercept", least=0.0, most=math.inf, null=math.inf)]
+    terms: tuple[SavedTerm, ...]
+
+    def __post_init__(self) -> None:
+        freeze_arrays(self, MODEL)
+        for term in self.terms:
+            freeze_arrays(term, MODEL, self)
+
+    @property
+    def outputs(self) -> int:
+        """Scores per row."""
+        return len(self.intercept)
+
+    @staticmethod
+    def facts_of(model: AdditiveModel) -> dict[str, Any]:
+        """What is written of a model."""
+        for term in model.terms:
+            if model.schema.get(term.name) != term.column:
+                raise ModelError(
+                    f"Term {term.name!r} of the model has another column than the schema says: "
+                    f"{term.column!r} and {model.schema.get(term.name)!r}."
+                )
+        return {
+            "intercept": model.intercept,
+            "intercept_errors": model.intercept_errors,
+            "terms": tuple(map(SavedTerm.of, model.terms)),
+        }
+
+    def build_terms(self, schema: Schema, where: str) -> tuple[Term, ...]:
+        """The terms, if they are the schema's columns (ModelError)."""
+        names = [term.name for term in self.terms]
+        if names != list(schema):
+            raise ModelError(
+                f"The terms of {where} must be the schema's columns, in order: "
+                f"{', '.join(map(repr, schema))}. Got {show(names)} instead."
+            )
+        for name in ("intercept", "intercept_errors"):
+            _check_size(getattr(self, name), schema, f"'{name}' of {where}")
+        return tuple(term.build(schema, where) for term in self.terms)
 
 
-def write(model: AdditiveModel, path: str | Path, settings: Settings | None = None) -> Path:
-    """Write a model, and the settings of its training, to a JSON file, wholly or not at all.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SavedAdditive(SavedScores, SavedModel[AdditiveModel]):
+    """What stands in the file of an additive model: see `AdditiveModel`."""
 
-    Raises
-    ------
-    ModelError
-        If the model contradicts itself, or the file cannot be written.
-    """
-    return write_json(add_settings(to_dict(model), settings), path)
+    kind: ClassVar[str] = "voile ebm"
+    file_order: ClassVar[Order] = (
+        *("format", "kind", "voile", "link", "classes", ..., "schema", "receipt", "edits"),
+        *("history", "original", "settings"),
+    )
+
+    link: Link
+    edits: tuple[Edit, ...]
+    history: Annotated[tuple[Edit, ...], Stored(optional=True)] = ()
+    original: Annotated[SavedScores | None, Stored(optional=True)] = None
+
+    @classmethod
+    def of(cls, model: AdditiveModel) -> Self:
+        """What is written of a model."""
+        _check_original(model)
+        original = model.original
+        return cls(
+            link=model.link,
+            classes=model.classes,
+            schema=model.schema,
+            receipt=model.receipt,
+            edits=model.edits,
+            history=() if model.history == model.edits else model.history,
+            original=None if original is None else SavedScores(**cls.facts_of(original)),
+            **cls.facts_of(model),
+        )
+
+    def build(self) -> AdditiveModel:
+        """The model, if all its parts fit each other (ModelError)."""
+        self._check_link()
+        _check_edits(self.edits, self.schema, "'edits'")
+        _check_edits(self.history, self.schema, "'history'", MOVES)
+        if self.history:
+            _check_history(self.history, self.edits)
+        if bool(self.edits) != (self.original is not None):
+            raise ModelError(
+                "A model has 'edits' if and only if it has its 'original'. One of them is missing: "
+                "use an undamaged copy."
+            )
+        model = replace(self._build_scores(self, "the model"), history=self.history or self.edits)
+        if self.original is None:
+            return model
+        if self.original.outputs != self.outputs:
+            raise ModelError("The original of a model has other outputs: use an undamaged copy.")
+        original = self._build_scores(self.original, "the original")
+        return replace(model, edits=self.edits, original=original)
+
+    def _build_scores(self, scores: SavedScores, where: str) -> AdditiveModel:
+        return AdditiveModel(
+            terms=scores.build_terms(self.schema, where),
+            intercept=scores.intercept,
+            intercept_errors=scores.intercept_errors,
+            link=self.link,
+            schema=self.schema,
+            receipt=self.receipt,
+        )
+
+    def _check_link(self) -> None:
+        """Refuse a link, and as many outputs, that do not fit the schema's target."""
+        fits: Mapping[Link, bool] = {
+            "identity": isinstance(self.schema.target, Number),
+            "logit": len(self.classes) == 2,
+            "softmax": len(self.classes) > 0,
+        }
+        if not fits[self.link]:
+            raise ModelError(
+                f"The link {self.link!r} of the model does not fit {self.schema.target!r}."
+            )
+        outputs = len(self.classes) if self.link == "softmax" else 1
+        if self.outputs != outputs:
+            raise ModelError(
+                f"In a model, 'intercept' must have length {outputs}, one per output. Got "
+                f"{self.outputs} instead."
+            )
+
+
+def _check_size(table: Floats, schema: Schema, where: str) -> None:
+    """Refuse numbers far beyond any noise; of a regression, scores are in the target's unit."""
+    target, most = schema.target, LARGEST
+    if isinstance(target, Number) and target.lower is not None and target.upper is not None:
+        most *= max(1.0, abs(target.lower), abs(target.upper))
+    if (np.abs(table[np.isfinite(table)]) > most).any():
+        raise ModelError(f"In a model, {where} must be finite numbers up to {most:g}.")
 
 
 def _check_original(model: AdditiveModel) -> None:
@@ -121,183 +260,16 @@ def _check_original(model: AdditiveModel) -> None:
         )
 
 
-def _facts_to_dict(model: AdditiveModel) -> dict[str, Any]:
-    """Write what an edit can change."""
-    for term in model.terms:
-        if model.schema.get(term.name) != term.column:
-            raise ModelError(
-                f"Term {term.name!r} of the model has another column than the schema says: "
-                f"{term.column!r} and {model.schema.get(term.name)!r}."
-            )
-    return {
-        "intercept": model.intercept.tolist(),
-        "intercept_errors": _errors_to_list(model.intercept_errors),
-        "terms": [_term_to_dict(term) for term in model.terms],
-    }
-
-
-def _term_to_dict(term: Term) -> dict[str, Any]:
-    if isinstance(term.column, Number):
-        bins: dict[str, Any] = {"kind": "number", "edges": term.edges.tolist()}
-    else:
-        bins = {"kind": "category", "levels": list(term.column.levels or ())}
-    return {
-        "name": term.name,
-        **bins,
-        "scores": term.scores.tolist(),
-        "standard_errors": [_errors_to_list(row) for row in term.standard_errors],
-        "counts": term.counts.tolist(),
-        "count_errors": _errors_to_list(term.count_errors),
-    }
-
-
-def _errors_to_list(errors: Floats) -> list[float | None]:
-    return [None if error == math.inf else error for error in errors.tolist()]
-
-
-# -- reading ------------------------------------------------------------------------------------
-
-
-def from_dict(data: object) -> AdditiveModel:
-    """Read a model from the form `to_dict` gives; refuse anything else.
-
-    Raises
-    ------
-    ModelError
-        Naming the place: a field that is missing, unknown or of the wrong type, tables whose
-        shapes do not fit the bins, numbers that are not finite, and whatever else contradicts
-        the schema.
-    """
-    content = read_head(
-        data, KIND, FORMAT, (*_FIXED, *_CHANGEABLE), optional=("original", "history")
-    )
-    schema, receipt = read_schema(content["schema"]), read_receipt(content["receipt"])
-    link, outputs = _read_link(content, schema)
-    edits = _read_edits(content["edits"], schema, "'edits'")
-    history = edits
-    if "history" in content:
-        history = _read_edits(content["history"], schema, "'history'", MOVES)
-        _check_history(history, edits)
-    if bool(edits) != ("original" in content):
-        raise ModelError(
-            "A model has 'edits' if and only if it has its 'original'. One of them is missing: use "
-            "an undamaged copy."
-        )
-
-    def read_facts(facts: Mapping[str, Any], where: str) -> AdditiveModel:
-        most, shape = _largest_score(schema), (outputs,)
-        return AdditiveModel(
-            terms=_read_terms(facts["terms"], schema, outputs, where),
-            intercept=read_table(
-                facts["intercept"], shape, f"'intercept' of {where}", least=-most, most=most
-            ),
-            intercept_errors=read_errors(
-                facts["intercept_errors"], shape, f"'intercept_errors' of {where}", most=most
-            ),
-            link=link,
-            schema=schema,
-            receipt=receipt,
-        )
-
-    model = replace(read_facts(content, "the model"), history=history)
-    if not edits:
-        return model
-    facts = read_fields(content["original"], _CHANGEABLE, "'original'")
-    return replace(model, edits=edits, original=read_facts(facts, "the original"))
-
-
-def _read_link(content: Mapping[str, Any], schema: Schema) -> tuple[Link, int]:
-    """The link, and how many outputs it has for the schema's target."""
-    name = content["link"]
-    if not isinstance(name, str) or name not in _LINKS:
-        raise ModelError(
-            f"The model's 'link' must be one of {', '.join(map(repr, _LINKS))}. Got "
-            f"{show(name)} instead."
-        )
-    classes = tuple(schema.target.levels or ()) if isinstance(schema.target, Category) else ()
-    stored = read_list(content["classes"], "'classes'")
-    if not is_same(stored, classes):
-        raise ModelError("The model's 'classes' are not those of its schema.")
-    fits = {
-        "identity": isinstance(schema.target, Number),
-        "logit": len(classes) == 2,
-        "softmax": len(classes) > 0,
-    }
-    if not fits[name]:
-        raise ModelError(f"The link {name!r} of the model does not fit {schema.target!r}.")
-    return _LINKS[name], len(classes) if name == "softmax" else 1
-
-
-def _largest_score(schema: Schema) -> float:
-    """Of a regression, scores are in the target's unit."""
-    target = schema.target
-    if not isinstance(target, Number) or target.lower is None or target.upper is None:
-        return LARGEST
-    return LARGEST * max(1.0, abs(target.lower), abs(target.upper))
-
-
-def _read_terms(data: object, schema: Schema, outputs: int, where: str) -> tuple[Term, ...]:
-    places = read_list(data, f"'terms' of {where}")
-    names = [place.get("name") if isinstance(place, Mapping) else None for place in places]
-    if names != list(schema):
-        raise ModelError(
-            f"The terms of {where} must be the schema's columns, in order: "
-            f"{', '.join(map(repr, schema))}. Got {show(names)} instead."
-        )
-    return tuple(
-        _read_term(place, schema, name, outputs, f"term {name!r} of {where}")
-        for name, place in zip(schema, places, strict=True)
-    )
-
-
-def _read_term(data: object, schema: Schema, name: str, outputs: int, where: str) -> Term:
-    column = schema[name]
-    is_number = isinstance(column, Number)
-    kind, borders = ("number", "edges") if is_number else ("category", "levels")
-    content = read_fields(data, ("name", "kind", borders, *_TABLES), where)
-    if content["kind"] != kind:
-        raise ModelError(f"In {where}, 'kind' must be {kind!r}, as in the schema.")
-    stored = read_list(content[borders], f"'{borders}' of {where}")
-    cuts = np.empty(0)
-    if isinstance(column, Number):
-        limits = {"least": -math.inf, "most": math.inf}
-        edges = read_table(stored, (len(stored),), f"'edges' of {where}", **limits)
-        if len(edges) < 2 or edges[0] != column.lower or edges[-1] != column.upper:
-            raise ModelError(f"The 'edges' of {where} must begin and end at {column!r}.")
-        if not (np.diff(edges) > 0).all():
-            raise ModelError(f"The 'edges' of {where} must increase strictly.")
-        cuts = edges[1:-1]
-        bins = len(edges)  # one more than intervals: missing values have a bin of their own
-    else:
-        if not is_same(stored, column.levels or ()):
-            raise ModelError(f"The 'levels' of {where} are not those of the schema.")
-        bins = len(stored) + 2
-    shape, most = (bins, outputs), _largest_score(schema)
-    return Term(
-        name=name,
-        column=column,
-        cuts=cuts,
-        scores=read_table(content["scores"], shape, f"'scores' of {where}", least=-most, most=most),
-        standard_errors=read_errors(
-            content["standard_errors"], shape, f"'standard_errors' of {where}", most=most
-        ),
-        counts=read_table(content["counts"], (bins,), f"'counts' of {where}", least=0.0),
-        count_errors=read_errors(content["count_errors"], (bins,), f"'count_errors' of {where}"),
-    )
-
-
-def _read_edits(
-    data: object, schema: Schema, where: str, moves: tuple[str, ...] = ()
-) -> tuple[Edit, ...]:
-    """Edits of terms that the model has, and what took some of them back."""
-    edits = read_edits(data, MODEL, where)
+def _check_edits(
+    edits: tuple[Edit, ...], schema: Schema, where: str, moves: tuple[str, ...] = ()
+) -> None:
+    """Refuse edits of terms that the model does not have, and what takes some back elsewhere."""
     for edit in edits:
         everywhere = edit.what in moves and edit.term == ""
         if not everywhere and edit.term not in schema:
             raise ModelError(f"In {where}, the model has no term {show(edit.term)}.")
         if edit.what in MOVES and edit.what not in moves:
             raise ModelError(f"In {where} stands {edit.what!r}, which is no edit of a term.")
-    return edits
 
 
 def _check_history(history: tuple[Edit, ...], edits: tuple[Edit, ...]) -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import ClassVar
 
-from voile.strict import Strict
+from voile.codec import Order
 
-_TEXTS = ("what", "term", "why", "who", "when")
+Scalar = str | bool | int | float | None
+Setting = Scalar | list[Scalar]
+"""What an operation may be given."""
 
 UNDO, REDO, REVERT = "undo", "redo", "revert"
 MOVES = (UNDO, REDO, REVERT)
@@ -32,17 +34,14 @@ class Edit:
         Reason, author, and time (ISO 8601, UTC).
     """
 
+    file_order: ClassVar[Order] = ("what", "term", "why", "who", "when", "settings")
+
     what: str
     term: str
-    settings: Mapping[str, Any]
+    settings: Mapping[str, Setting]
     why: str
     who: str
     when: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        texts = {name: getattr(self, name) for name in _TEXTS}
-        return {**texts, "settings": dict(self.settings)}
 
 
 def taken_back(history: Sequence[Edit]) -> int:
@@ -69,27 +68,3 @@ def _plain(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.6g}"
     return value if isinstance(value, str) else json.dumps(value, default=str)
-
-
-def read_edits(data: object, strict: Strict, where: str) -> tuple[Edit, ...]:
-    """Edits from plain data, by a strict reader of what they stand in."""
-    return tuple(
-        _read_edit(one, strict, f"edit {number} of {where}")
-        for number, one in enumerate(strict.listed(data, where), 1)
-    )
-
-
-def _read_edit(data: object, strict: Strict, where: str) -> Edit:
-    content = strict.fields(data, (*_TEXTS, "settings"), where)
-    texts = {name: strict.text(content[name], f"'{name}' of {where}") for name in _TEXTS}
-    settings = content["settings"]
-    if not isinstance(settings, Mapping):
-        strict.refuse(f"'settings' of {where}", "a mapping", settings)
-    for name, value in settings.items():
-        strict.text(name, f"a setting of {where}")
-        for part in value if isinstance(value, list) else [value]:
-            if isinstance(part, str):
-                strict.text(part, f"'{name}' of {where}")
-            elif part is not None and not isinstance(part, bool):
-                strict.number(part, f"'{name}' of {where}")
-    return Edit(settings=dict(settings), **texts)

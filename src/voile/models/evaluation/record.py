@@ -5,25 +5,18 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal
 
-from voile.errors import ModelError, ReceiptError
+from voile.codec import Order, Readable
+from voile.errors import ModelError
 from voile.privacy.receipt import Receipt
-from voile.rendering import draw_inline, write_page
-from voile.strict import Strict, show
+from voile.record import Record
+from voile.stored import Share, Stored
+from voile.strict import Strict
 
-FORMAT = 1
-
-_STRICT = Strict(ModelError, "an evaluation")
-_TARGETS = ("classification", "regression")
-_FIGURES = ("value", "low", "high", "noise")
-_FIELDS = (
-    *("voile_evaluation", "model", "target", "rows", "confidence", "measures", "classes"),
-    *("confusion", "reliability", "groups", "receipt", "notes", "entry", "edits"),
-)
+Figure = Annotated[float, Stored(null=math.nan)]
+"""A number that the noise may have left nothing of: NaN then, and ``null`` in a file."""
 
 
 @dataclass(frozen=True)
@@ -45,10 +38,10 @@ class Measure:
     """
 
     name: str
-    value: float
-    low: float
-    high: float
-    noise: float
+    value: Figure
+    low: Figure
+    high: Figure
+    noise: Figure
     unit: str = ""
 
     def __str__(self) -> str:
@@ -98,13 +91,13 @@ class GroupScores:
 class Reliability:
     """One stretch of predicted probabilities: what was predicted, and what happened."""
 
-    predicted: float
+    predicted: Figure
     happened: Measure
     rows: float
 
 
 @dataclass(frozen=True)
-class Evaluation:
+class Evaluation(Record, Readable):
     """How good a model is on rows held out, with noise and intervals.
 
     Attributes
@@ -133,10 +126,15 @@ class Evaluation:
         made by then ("" if there were none). An edited model is another model.
     """
 
+    strict: ClassVar[Strict] = Strict(ModelError, "an evaluation")
+    voile_evaluation: ClassVar[int] = 1
+    file_order: ClassVar[Order] = ("voile_evaluation", ...)
+    has_terminal_form: ClassVar[bool] = False
+
     model: str
-    target: str
+    target: Literal["classification", "regression"]
     rows: float
-    confidence: float
+    confidence: Share
     measures: tuple[Measure, ...]
     classes: tuple[str, ...]
     confusion: tuple[tuple[float, ...], ...]
@@ -157,64 +155,14 @@ class Evaluation:
                 return measure
         raise KeyError(f"{name!r}: there are {', '.join(m.name for m in self.measures)}")
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON (NaN becomes null)."""
-        data = asdict(self)
-        data["receipt"] = self.receipt.to_dict()
-        plain: dict[str, Any] = {"voile_evaluation": FORMAT, **_plain(data)}
-        return plain
-
-    def to_json(self, *, indent: int | None = 2) -> str:
-        """As JSON text."""
-        return json.dumps(self.to_dict(), indent=indent)
-
-    @classmethod
-    def from_dict(cls, data: Any) -> Self:
-        """Read back what `to_dict` gave; refuse anything else (ModelError)."""
-        read = _STRICT
-        if isinstance(data, Mapping) and data.get("voile_evaluation", FORMAT) != FORMAT:
+    def check_read(self) -> None:
+        """Refuse a confusion that is not one of all classes with all (ModelError)."""
+        width = len(self.classes)
+        if self.confusion and {width, *map(len, self.confusion)} != {len(self.confusion)}:
             raise ModelError(
-                f"The evaluation has format {show(data['voile_evaluation'])}, this version of "
-                f"voile reads format {FORMAT}: use the version that wrote it."
+                f"In an evaluation, 'confusion' must have {width} lines of {width} numbers, or "
+                "none: use an undamaged copy."
             )
-        data = read.fields(read.plain(data), _FIELDS, "the evaluation")
-        read.whole(data["voile_evaluation"], "'voile_evaluation'")
-        classes = read.texts(data["classes"], "'classes'")
-        lines = read.listed(data["confusion"], "'confusion'")
-        if lines:
-            read.listed(lines, "'confusion'", len(classes))
-        try:
-            receipt = Receipt.from_dict(data["receipt"])
-        except ReceiptError as error:
-            raise ModelError(f"The evaluation's receipt cannot be read. {error}") from error
-        return cls(
-            model=read.text(data["model"], "'model'"),
-            target=read.choice(data["target"], _TARGETS, "'target'"),
-            rows=read.number(data["rows"], "'rows'"),
-            confidence=read.number(data["confidence"], "'confidence'", 0.0, 1.0),
-            measures=_read_measures(data["measures"]),
-            classes=classes,
-            confusion=tuple(
-                tuple(
-                    read.number(one, "'confusion'")
-                    for one in read.listed(line, "a line of 'confusion'", len(classes))
-                )
-                for line in lines
-            ),
-            reliability=tuple(
-                map(_read_stretch, read.listed(data["reliability"], "'reliability'"))
-            ),
-            groups=tuple(map(_read_group, read.listed(data["groups"], "'groups'"))),
-            receipt=receipt,
-            notes=read.texts(data["notes"], "'notes'"),
-            entry=read.text(data["entry"], "'entry'"),
-            edits=read.text(data["edits"], "'edits'"),
-        )
-
-    @classmethod
-    def from_json(cls, text: str) -> Self:
-        """Read back what `to_json` gave."""
-        return cls.from_dict(_STRICT.parse(text))
 
     def __str__(self) -> str:
         lines = [
@@ -229,17 +177,6 @@ class Evaluation:
         lines.append(f"  {self.receipt.promise}")
         return "\n".join(lines)
 
-    def show(self) -> None:
-        """Print it in the terminal."""
-        print(self)
-
-    def to_html(self, path: str | Path) -> Path:
-        """Write one self-contained page."""
-        return write_page(self, path)
-
-    def _repr_html_(self) -> str:
-        return draw_inline(self)
-
 
 def digest_of_edits(model: Any) -> str:
     """A digest of what people changed in a model since its training; "" if nothing."""
@@ -250,45 +187,3 @@ def digest_of_edits(model: Any) -> str:
     if not made:
         return ""
     return hashlib.sha256(json.dumps(made, default=str, sort_keys=True).encode()).hexdigest()
-
-
-def _read_measures(data: object) -> tuple[Measure, ...]:
-    return tuple(map(_read_measure, _STRICT.listed(data, "'measures'")))
-
-
-def _read_measure(data: object) -> Measure:
-    fields = _STRICT.fields(data, ("name", *_FIGURES, "unit"), "a measure")
-    return Measure(
-        name=_STRICT.text(fields["name"], "the name of a measure"),
-        unit=_STRICT.text(fields["unit"], "the unit of a measure"),
-        **{one: _STRICT.number(fields[one], f"'{one}'", null=math.nan) for one in _FIGURES},
-    )
-
-
-def _read_stretch(data: object) -> Reliability:
-    fields = _STRICT.fields(data, ("predicted", "happened", "rows"), "a part of 'reliability'")
-    return Reliability(
-        _STRICT.number(fields["predicted"], "'predicted'", null=math.nan),
-        _read_measure(fields["happened"]),
-        _STRICT.number(fields["rows"], "'rows'"),
-    )
-
-
-def _read_group(data: object) -> GroupScores:
-    fields = _STRICT.fields(data, ("column", "level", "rows", "measures"), "a group")
-    return GroupScores(
-        _STRICT.text(fields["column"], "the column of a group"),
-        _STRICT.text(fields["level"], "the level of a group"),
-        _STRICT.number(fields["rows"], "the rows of a group"),
-        _read_measures(fields["measures"]),
-    )
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _plain(one) for key, one in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(one) for one in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value

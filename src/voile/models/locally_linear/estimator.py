@@ -12,7 +12,7 @@ from scipy.special import softmax
 from sklearn.base import ClassifierMixin
 
 from voile.models.estimator import PrivateEstimator, is_array
-from voile.models.locally_linear import files
+from voile.models.locally_linear.files import SavedMaps
 from voile.models.locally_linear.fit import fit_model, with_range
 from voile.models.locally_linear.model import LocallyLinearModel
 from voile.models.locally_linear.pictures import flatten_pictures
@@ -296,7 +296,7 @@ class LocallyLinearClassifier(ClassifierMixin, PrivateEstimator):  # type: ignor
         return chosen
 
     def _write(self, path: str | Path) -> Path:
-        return files.write(self.model_, path, self.training_settings_)
+        return SavedMaps.write(self.model_, path, self.training_settings_)
 
 
 def _or_none(value: T | Auto) -> T | None:
@@ -311,4 +311,4 @@ def _bytes(X: object) -> bool:
 
 def load_estimator(data: Any) -> LocallyLinearClassifier:
     """A fitted estimator from what `save` wrote."""
-    return LocallyLinearClassifier._from_model(files.from_dict(data), data)
+    return LocallyLinearClassifier._from_model(SavedMaps.model_of(data), data)

@@ -17,148 +17,117 @@ come back to the bit. ``settings`` is there only if those of the training are kn
 
 from __future__ import annotations
 
-import math
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Self
 
+from voile.arrays import Array, Floats
 from voile.errors import ModelError, SettingError
 from voile.models.features import Features
-from voile.models.fields import (
-    LARGEST,
-    is_same,
-    read_fields,
-    read_list,
-    read_number,
-    read_table,
-    read_text,
-)
-from voile.models.json_files import write_json
 from voile.models.locally_linear.inputs import Inputs
 from voile.models.locally_linear.model import LocallyLinearModel
 from voile.models.locally_linear.pictures import Shape, SmoothBasis
-from voile.models.saved_parts import read_head, read_receipt, read_schema
-from voile.models.training_settings import Settings, add_settings
-from voile.schema import Category
-from voile.version import __version__
-
-FORMAT = 1
-KIND = "voile maps"
-
-_FIELDS = (
-    *("format", "kind", "voile", "classes", "features", "image_shape", "basis", "root"),
-    *("normalise", "centre", "radius", "filling", "beta", "weights", "weight_errors", "offsets"),
-    *("taught_by", "schema", "receipt"),
+from voile.models.saved_model import (
+    LARGEST,
+    SavedModel,
+    check_features,
+    check_image,
+    check_several,
 )
+from voile.stored import Size, Stored
 
 
-def to_dict(model: LocallyLinearModel) -> dict[str, Any]:
-    """Write a model as plain dictionaries, lists, text and numbers."""
-    inputs, size = model.inputs, model.inputs.size
-    basis = inputs.basis
-    return {
-        "format": FORMAT,
-        "kind": KIND,
-        "voile": __version__,
-        "classes": list(model.classes),
-        "features": list(model.features.names),
-        "image_shape": None if model.image_shape is None else list(model.image_shape),
-        "basis": None
-        if basis is None
-        else {"cut": basis.cut, "width": basis.width, "window": basis.window},
-        "root": inputs.root,
-        "normalise": inputs.normalise,
-        "centre": inputs.centre.tolist(),
-        "radius": inputs.radius.tolist(),
-        "filling": inputs.filling.tolist(),
-        "beta": model.beta,
-        "weights": model.weights.reshape(-1, size).tolist(),
-        "weight_errors": model.weight_errors.reshape(-1, size).tolist(),
-        "offsets": model.offsets.tolist(),
-        "taught_by": model.taught_by,
-        "schema": model.schema.to_dict(),
-        "receipt": model.receipt.to_dict(),
-    }
+@dataclass(frozen=True)
+class SavedBasis:
+    """What stands in the file of a `SmoothBasis`."""
+
+    cut: Size
+    width: Annotated[float, Stored(least=1e-9, most=1e9)]
+    window: bool
 
 
-def write(model: LocallyLinearModel, path: str | Path, settings: Settings | None = None) -> Path:
-    """Write a model, and the settings of its training, to a JSON file, wholly or not at all.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SavedMaps(SavedModel[LocallyLinearModel]):
+    """What stands in the file of a locally linear model: see `LocallyLinearModel` and `Inputs`."""
 
-    Raises
-    ------
-    ModelError
-        If the model contradicts itself, or the file cannot be written.
-    """
-    data = to_dict(model)
-    from_dict(data)  # what could not be read back is refused here
-    return write_json(add_settings(data, settings), path)
+    kind: ClassVar[str] = "voile maps"
 
+    features: tuple[str, ...]
+    image_shape: tuple[Size, ...] | None
+    basis: SavedBasis | None
+    root: bool
+    normalise: bool
+    centre: Annotated[Floats, Array("radius", most=LARGEST)]
+    radius: Annotated[Floats, Array("radius", least=1e-12, most=LARGEST)]
+    filling: Annotated[Floats, Array("features", most=LARGEST)]
+    beta: Annotated[float, Stored(least=0.0, most=LARGEST)]
+    weights: Annotated[Floats, Array("weights", "radius", most=LARGEST)]
+    weight_errors: Annotated[Floats, Array("weights", "radius", least=0.0, most=LARGEST)]
+    offsets: Annotated[Floats, Array("classes", "maps", most=LARGEST)]
+    taught_by: str | None
 
-def from_dict(data: Any) -> LocallyLinearModel:
-    """Read a model back.
+    @property
+    def maps(self) -> int:
+        """Maps per class."""
+        return len(self.weights) // max(len(self.classes), 1)
 
-    Raises
-    ------
-    ModelError
-        If it is not, or no longer, such a model.
-    """
-    fields = read_head(data, KIND, FORMAT, _FIELDS)
-    schema, receipt = read_schema(fields["schema"]), read_receipt(fields["receipt"])
-    target = schema.target
-    if not isinstance(target, Category) or len(target.levels or ()) < 2:
-        raise ModelError("In a model of maps, the target must have two classes or more.")
-    classes = tuple(target.levels or ())
-    if not is_same(read_list(fields["classes"], "'classes'"), classes):
-        raise ModelError("In a model, the classes are not those of the schema: use another copy.")
-    features = Features(schema)
-    if not is_same(read_list(fields["features"], "'features'"), features.names):
-        raise ModelError("In a model, the features are not those of the schema: use another copy.")
-    image_shape = _read_shape(fields["image_shape"], len(features))
-    picture = _picture(image_shape)
-    basis = _read_basis(fields["basis"], picture)
-    size = len(features) if basis is None else len(basis.matrix())
-    for name in ("root", "normalise"):
-        if not isinstance(fields[name], bool):
-            raise ModelError(f"In a model, '{name}' must be true or false.")
-    beta = read_number(fields["beta"], "'beta'", 0.0, LARGEST)
-    radius = read_table(fields["radius"], (size,), "radius", least=1e-12)
-    inputs = Inputs(
-        schema,
-        picture,
-        basis,
-        fields["root"],
-        fields["normalise"],
-        read_table(fields["centre"], (size,), "centre"),
-        radius,
-        read_table(fields["filling"], (len(features),), "filling"),
-    )
-    lines = len(read_list(fields["weights"], "weights"))
-    if not lines or lines % len(classes):
-        raise ModelError("In a model, 'weights' must have the same number of maps for every class.")
-    shape = (len(classes), lines // len(classes), size)
-    weights = read_table(fields["weights"], (lines, size), "weights").reshape(shape)
-    errors = read_table(fields["weight_errors"], (lines, size), "weight_errors", least=0.0)
-    taught_by = fields["taught_by"]
-    return LocallyLinearModel(
-        inputs,
-        weights,
-        read_table(fields["offsets"], shape[:2], "offsets"),
-        errors.reshape(shape),
-        beta,
-        receipt,
-        image_shape,
-        None if taught_by is None else read_text(taught_by, "'taught_by'"),
-    )
+    @classmethod
+    def of(cls, model: LocallyLinearModel) -> Self:
+        """What is written of a model."""
+        inputs, size = model.inputs, model.inputs.size
+        basis = inputs.basis
+        return cls(
+            classes=model.classes,
+            features=model.features.names,
+            image_shape=model.image_shape,
+            basis=None if basis is None else SavedBasis(basis.cut, basis.width, basis.window),
+            root=inputs.root,
+            normalise=inputs.normalise,
+            centre=inputs.centre,
+            radius=inputs.radius,
+            filling=inputs.filling,
+            beta=model.beta,
+            weights=model.weights.reshape(-1, size),
+            weight_errors=model.weight_errors.reshape(-1, size),
+            offsets=model.offsets,
+            taught_by=model.taught_by,
+            schema=model.schema,
+            receipt=model.receipt,
+        )
 
-
-def _read_shape(data: object, features: int) -> tuple[int, ...] | None:
-    if data is None:
-        return None
-    shape = read_list(data, "image_shape")
-    if len(shape) not in (2, 3) or not all(type(one) is int and one > 0 for one in shape):
-        raise ModelError("In a model, image_shape must be two or three positive whole numbers.")
-    if math.prod(shape) != features:
-        raise ModelError("In a model, image_shape has another number of pixels than features.")
-    return tuple(shape)
+    def build(self) -> LocallyLinearModel:
+        """The model, if all its parts fit each other (ModelError)."""
+        check_several(self.known_classes, "a model of maps")
+        check_features(self.features, Features(self.schema).names)
+        check_image(self.image_shape, len(self.features), (2, 3))
+        picture = _picture(self.image_shape)
+        basis = _build_basis(self.basis, picture)
+        size = len(self.features) if basis is None else len(basis.matrix())
+        if len(self.radius) != size:
+            raise ModelError(f"In a model, 'radius' must have length {size}: use another copy.")
+        if not self.maps or len(self.weights) % len(self.classes):
+            raise ModelError(
+                "In a model, 'weights' must have the same number of maps for every class."
+            )
+        shape = (len(self.classes), self.maps, size)
+        return LocallyLinearModel(
+            Inputs(
+                self.schema,
+                picture,
+                basis,
+                self.root,
+                self.normalise,
+                self.centre,
+                self.radius,
+                self.filling,
+            ),
+            self.weights.reshape(shape),
+            self.offsets,
+            self.weight_errors.reshape(shape),
+            self.beta,
+            self.receipt,
+            self.image_shape,
+            self.taught_by,
+        )
 
 
 def _picture(shape: tuple[int, ...] | None) -> Shape | None:
@@ -167,15 +136,12 @@ def _picture(shape: tuple[int, ...] | None) -> Shape | None:
     return shape[0], shape[1], shape[2] if len(shape) == 3 else 1
 
 
-def _read_basis(data: object, picture: Shape | None) -> SmoothBasis | None:
-    if data is None:
+def _build_basis(saved: SavedBasis | None, picture: Shape | None) -> SmoothBasis | None:
+    if saved is None:
         return None
-    fields = read_fields(data, ("cut", "width", "window"), "'basis'")
-    cut, width = fields["cut"], read_number(fields["width"], "the basis' width", 1e-9, 1e9)
-    whole = type(cut) is int and cut > 0 and isinstance(fields["window"], bool)
-    if picture is None or not whole or cut > max(picture[:2]):
+    if picture is None or saved.cut > max(picture[:2]):
         raise ModelError("In a model, 'basis' does not fit the pictures: use an undamaged copy.")
     try:
-        return SmoothBasis(picture, cut, width, fields["window"])
+        return SmoothBasis(picture, saved.cut, saved.width, saved.window)
     except SettingError as error:
         raise ModelError(f"In a model, 'basis' cannot be made. {error}") from error

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from voile.errors import SettingError
 from voile.models.estimator import PrivateEstimator
-from voile.models.lvq import files
+from voile.models.lvq.files import SavedPrototypes
 from voile.models.lvq.fit import fit_model
 from voile.models.lvq.model import Kind, Mechanism, PrototypeModel
 from voile.models.lvq.settings import Settings
@@ -172,7 +172,7 @@ class _LVQ(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]
         return confidence
 
     def _write(self, path: str | Path) -> Path:
-        return files.write(self.model_, path, self.training_settings_)
+        return SavedPrototypes.write(self.model_, path, self.training_settings_)
 
     @property
     def distance_from_mean_(self) -> Floats:
@@ -273,6 +273,6 @@ BY_KIND: dict[Kind, type[_LVQ]] = {
 
 def load_estimator(data: Any) -> GLVQClassifier | GMLVQClassifier | LVQ1Classifier:
     """A fitted estimator from what `save` wrote."""
-    model = files.from_dict(data)
+    model = SavedPrototypes.model_of(data)
     result: Any = BY_KIND[model.kind]._from_model(model, data)
     return result  # type: ignore[no-any-return]

@@ -11,21 +11,22 @@ import base64
 import hashlib
 import json
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from voile.codec import decode, encode
 from voile.errors import LedgerMismatch, LedgerUnavailable
 from voile.privacy.clients.questions import LookAt
 from voile.privacy.ledger.jobs import Jobs
 from voile.privacy.noise import NoiseSource
+from voile.stored import Count
 from voile.strict import Strict
 
 _STRICT = Strict(LedgerUnavailable, "the memory of a client")
-_FIELDS = ("plan", "step", "index", "attempt", "names", "noise", "before", "salt", "values")
 
 _MOST_JOBS, _MOST_HEADS = 16, 10_000
 """Jobs whose last answer is kept, and of which a line of the record is; the oldest go first."""
@@ -64,39 +65,46 @@ class KeptAnswer:
         """By which the record of the job names the vector."""
         return hashlib.sha256(self.salt + self.values.astype("<i8").tobytes()).hexdigest()
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return {
-            "plan": self.look.number,
-            "step": self.look.label,
-            "index": self.look.index,
-            "attempt": self.attempt,
-            "names": self.names,
-            "noise": str(self.noise),
-            "before": self.before,
-            "salt": self.salt.hex(),
-            "values": base64.b64encode(self.values.astype("<i8").tobytes()).decode(),
-        }
+
+@dataclass(frozen=True)
+class _Answer:
+    """What stands in the file of a kept answer."""
+
+    plan: Count
+    step: str
+    index: Count
+    attempt: Count
+    names: str
+    noise: NoiseSource
+    before: str
+    salt: str
+    values: str
 
     @classmethod
-    def from_dict(cls, data: object, where: str) -> KeptAnswer:
-        """Read back; refuses anything else (`LedgerUnavailable`)."""
-        found = _STRICT.fields(data, _FIELDS, where)
-        for name in ("plan", "index", "attempt"):
-            _STRICT.whole(found[name], f"{name!r} of {where}")
-        for name in ("step", "names", "before", "salt", "values"):
-            _STRICT.text(found[name], f"{name!r} of {where}")
-        _STRICT.choice(found["noise"], list(map(str, NoiseSource)), f"'noise' of {where}")
+    def of(cls, kept: KeptAnswer) -> _Answer:
+        look, values = kept.look, base64.b64encode(kept.values.astype("<i8").tobytes()).decode()
+        return cls(
+            *(look.number, look.label, look.index, kept.attempt, kept.names, kept.noise),
+            *(kept.before, kept.salt.hex(), values),
+        )
+
+    def build(self) -> KeptAnswer:
         try:
-            salt = bytes.fromhex(found["salt"])
-            raw = base64.b64decode(found["values"], validate=True)
+            salt = bytes.fromhex(self.salt)
+            raw = base64.b64decode(self.values, validate=True)
             values = np.frombuffer(raw, dtype="<i8").astype(np.int64)
         except ValueError:
-            _STRICT.refuse(f"the values of {where}", "whole numbers in base64", found["values"])
-        look = LookAt(found["plan"], found["step"], found["index"])
-        source = NoiseSource(found["noise"])
-        attempt, names = found["attempt"], found["names"]
-        return cls(look, attempt, names, source, found["before"], salt, values)
+            _STRICT.refuse("the values", "whole numbers in base64", self.values)
+        look = LookAt(self.plan, self.step, self.index)
+        return KeptAnswer(look, self.attempt, self.names, self.noise, self.before, salt, values)
+
+
+@dataclass(frozen=True)
+class _Memory:
+    """What stands in the whole file, by the name of the job."""
+
+    answers: Mapping[str, _Answer]
+    heads: Mapping[str, str]
 
 
 class AnswerMemory:
@@ -114,17 +122,9 @@ class AnswerMemory:
         if self._path is not None and self._path.exists():
             try:
                 data = _STRICT.parse(_STRICT.load_text(self._path))
-                found = _STRICT.fields(data, ("answers", "heads"), "the whole")
-                answers, heads = found["answers"], found["heads"]
-                for name, one in (("answers", answers), ("heads", heads)):
-                    if not isinstance(one, dict):
-                        _STRICT.refuse(f"{name!r}", "a mapping", one)
-                for job, head in heads.items():
-                    _STRICT.text(head, f"the head of job {job!r}")
-                self._heads = heads
-                self._answers = {
-                    job: KeptAnswer.from_dict(one, f"job {job!r}") for job, one in answers.items()
-                }
+                found = decode(_Memory, data, _STRICT)
+                self._heads = dict(found.heads)
+                self._answers = {job: one.build() for job, one in found.answers.items()}
             except LedgerUnavailable as error:
                 raise LedgerUnavailable(
                     f"The memory of this client, {self._path}, cannot be read. {error} Restore it, "
@@ -168,7 +168,7 @@ class AnswerMemory:
         for old in list(heads)[: max(len(heads) - _MOST_HEADS + 1, 0)]:
             del heads[old]
         heads[job] = answer.before
-        stored = {"answers": {key: one.to_dict() for key, one in answers.items()}, "heads": heads}
+        stored = encode(_Memory({key: _Answer.of(one) for key, one in answers.items()}, heads))
         new = self._path.with_name(self._path.name + ".new")
         try:
             # It holds sums over the client's rows: nobody else may read it.

@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
+from voile.codec import Order, Writable
 from voile.privacy.events import Plan
 from voile.privacy.filter import Amount
 from voile.privacy.ledger.digest import Stored, digest_of
@@ -36,7 +37,7 @@ class EntryKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Writable):
     """One line: who did what, when, by which events, at what price.
 
     Attributes
@@ -71,6 +72,11 @@ class Entry:
         Of the digest, if the ledger is signed.
     """
 
+    file_order: ClassVar[Order] = (
+        *("seq", "id", "at", "who", "known_by", "what", "kind", "unit", "plan", "price", "total"),
+        *("alone", "parent", "digest", "signature"),
+    )
+
     seq: int
     id: str
     at: str
@@ -86,26 +92,6 @@ class Entry:
     unit: str = ROW
     digest: str = ""
     signature: str | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return {
-            "seq": self.seq,
-            "id": self.id,
-            "at": self.at,
-            "who": self.who,
-            "known_by": str(self.known_by),
-            "what": self.what,
-            "kind": str(self.kind),
-            "unit": self.unit,
-            "plan": self.plan.to_dict(),
-            "price": self.price.to_dict(),
-            "total": self.total.to_dict(),
-            "alone": self.alone,
-            "parent": self.parent,
-            "digest": self.digest,
-            "signature": self.signature,
-        }
 
     def fields(self) -> dict[str, Stored]:
         """What is stored of the line and covered by its digest."""
@@ -153,7 +139,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(Writable):
     """An attempt that was refused: who wanted what, and why not. Nothing was spent."""
 
     seq: int
@@ -164,19 +150,6 @@ class Refusal:
     why: str
     plan: Plan
     digest: str = ""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return {
-            "seq": self.seq,
-            "at": self.at,
-            "who": self.who,
-            "known_by": str(self.known_by),
-            "what": self.what,
-            "why": self.why,
-            "plan": self.plan.to_dict(),
-            "digest": self.digest,
-        }
 
     def fields(self) -> dict[str, Stored]:
         """What is stored of the attempt and covered by its digest."""
