@@ -19,6 +19,9 @@ Floats = NDArray[np.float64]
 LARGEST = 1e100
 """Numbers are no larger if nothing else is said: sums and products of them stay finite."""
 
+LARGEST_WHOLE = 2**31
+"""Whole numbers in arrays are no larger: they are colours, and numbers of classes."""
+
 
 @dataclass(frozen=True, init=False)
 class Array:
@@ -176,8 +179,8 @@ def freeze_arrays(
         if array.outside(values).any():
             raise strict.error(f"{what} must be {array.wanted}.")
         if np.issubdtype(kind, np.integer):
-            if (values != np.rint(values)).any():
-                raise strict.error(f"{what} must be whole numbers.")
+            if (values != np.rint(values)).any() or (np.abs(values) > LARGEST_WHOLE).any():
+                raise strict.error(f"{what} must be whole numbers up to {LARGEST_WHOLE}.")
             values = values.astype(kind)
         values.setflags(write=False)
         object.__setattr__(record, name, values)

@@ -19,7 +19,7 @@ import json
 import types
 import typing
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import Field, dataclass, fields, is_dataclass
 from enum import StrEnum
 from functools import lru_cache
 from types import EllipsisType
@@ -70,11 +70,9 @@ def decode(cls: type[T], data: object, strict: Strict) -> T:
         Whose error is raised, and what it says is read.
     """
     home: type = cls
+    whole = isinstance(cls, type) and is_dataclass(cls)
     try:
-        read = (
-            _struct(home).read if isinstance(cls, type) and is_dataclass(cls) else _coder(cls).read
-        )
-        found: T = read(data)
+        found: T = _struct(home).read(data) if whole else _coder(cls).read(data)
     except Unfit as unfit:
         raise strict.error(unfit.told(strict.what)) from unfit
     except VoileError as error:
@@ -367,13 +365,13 @@ def _places(cls: type) -> typing.Iterator[_Place]:
                 yield _place_of_property(cls, name)
 
 
-def _place_of_field(field: Any, hint: Any) -> _Place:
+def _place_of_field(field: Field[Any], hint: Any) -> _Place:
     stored = USUAL
     for one in typing.get_args(hint)[1:] if typing.get_origin(hint) is Annotated else ():
         stored = one if isinstance(one, Stored) else stored
     default: object = NOT_GIVEN
     if stored.optional:
-        default = field.default if field.default is not MISSING else field.default_factory()
+        default = field.default
     return _Place(
         stored.name or field.name,
         field.name,
@@ -387,4 +385,6 @@ def _place_of_field(field: Any, hint: Any) -> _Place:
 def _place_of_property(cls: type, name: str) -> _Place:
     """What is written for people: the name of a property, or "name in the file=property"."""
     written, _, attribute = name.partition("=")
+    if not hasattr(cls, attribute or name):
+        raise TypeError(f"The file of a {cls.__name__} cannot have {name!r}: it has none.")
     return _Place(written, attribute or name, None)

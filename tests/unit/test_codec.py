@@ -155,6 +155,7 @@ class Table:
     values: Annotated[Floats, Array("names", "values_wide")]
     errors: Annotated[Floats, Array("names", least=0.0, null=math.inf)]
     labels: Annotated[NDArray[np.int64], Array("names", least=0, most=9)]
+    places: Annotated[NDArray[np.int64], Array("names")]
 
     def __post_init__(self):
         freeze_arrays(self, STRICT)
@@ -169,6 +170,7 @@ ROWS = {
     "values": [[1.0, 2], [0.5, -3.5]],
     "errors": [0.5, None],
     "labels": [3, 9],
+    "places": [-1, 7],
 }
 
 
@@ -181,11 +183,11 @@ def test_arrays_come_back_frozen():
         with pytest.raises(ValueError, match="read-only"):
             getattr(table, name)[0] = 1
     given = np.zeros((2, 1))
-    assert Table(("a", "b"), given, [1, 2], [0, 0]).values is not given
+    assert Table(("a", "b"), given, [1, 2], [0, 0], [0, 0]).values is not given
 
 
 def test_arrays_without_rows_have_their_width():
-    empty = Table((), np.zeros((0, 3)), [], [])
+    empty = Table((), np.zeros((0, 3)), [], [], [])
     assert decode(Table, encode(empty), STRICT).values.shape == (0, 0)
 
 
@@ -206,6 +208,7 @@ def test_arrays_without_rows_have_their_width():
         ({"errors": [math.inf, None]}, "finite"),
         ({"labels": [1.0, 2]}, "whole"),
         ({"labels": [1, 10]}, "<= 9"),
+        ({"places": [1, 2**64]}, "whole numbers up to"),
     ],
 )
 def test_arrays_of_another_form_are_refused(change, message):

@@ -20,6 +20,10 @@ FREE = "costs nothing: computed from released values"
 
 EXPLANATION = Strict(DataError, "an explanation")
 
+HEAD: Order = ("format", "kind", "outputs", "units", "cost")
+FOOT: Order = ("edits", "history", "receipt")
+"""What stands first and last in the file of every explanation."""
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Explanation(Record, Readable, ABC):
@@ -44,9 +48,7 @@ class Explanation(Record, Readable, ABC):
     format: ClassVar[int] = 1
     kind: ClassVar[str] = ""
     strict: ClassVar[Strict] = EXPLANATION
-    file_order: ClassVar[Order] = (
-        *("format", "kind", "outputs", "units", "cost", ..., "edits", "history", "receipt"),
-    )
+    file_order: ClassVar[Order] = (*HEAD, ..., *FOOT)
 
     outputs: tuple[str, ...]
     units: str

@@ -13,7 +13,7 @@ from voile.arrays import Array, Floats
 from voile.codec import Order
 from voile.errors import DataError
 from voile.explain.explained_feature import FeatureExplanation, sum_columns
-from voile.explain.explanation import Explanation
+from voile.explain.explanation import FOOT, HEAD
 from voile.explain.prototype_text import prototypes_text
 from voile.stored import Count, Size
 
@@ -55,11 +55,7 @@ class PrototypeExplanation(FeatureExplanation):
 
     kind: ClassVar[str] = "prototypes"
 
-    file_order: ClassVar[Order] = (
-        *Explanation.file_order[:5],
-        *("model_kind", "mechanism", ...),
-        *Explanation.file_order[6:],
-    )
+    file_order: ClassVar[Order] = (*HEAD, "model_kind", "mechanism", ..., *FOOT)
 
     model_kind: str
     mechanism: str

@@ -10,10 +10,10 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.arrays import LARGEST, Array, Floats
+from voile.arrays import Array, Floats
 from voile.codec import Order
 from voile.errors import DataError
-from voile.explain.explanation import ExplainedRows, Explanation
+from voile.explain.explanation import FOOT, HEAD, ExplainedRows
 from voile.explain.heat_maps.map_text import maps_text
 from voile.privacy.budget import Relation
 from voile.privacy.receipt import Receipt
@@ -64,10 +64,10 @@ class HeatMaps(ExplainedRows):
     indent: ClassVar[int | None] = None
     of_rows: ClassVar[tuple[str, ...]] = ("maps", "pictures", "targets", "probabilities")
     file_order: ClassVar[Order] = (
-        *Explanation.file_order[:5],
+        *HEAD,
         *("method", "how", "layer", "targets", "predicted", "probabilities", "empty", "constant"),
         *("maps", "pictures"),
-        *Explanation.file_order[6:],
+        *FOOT,
     )
 
     maps: Annotated[Floats, Array("map_shape", digits=6)]
@@ -75,7 +75,7 @@ class HeatMaps(ExplainedRows):
     method: str
     how: str
     layer: str
-    targets: Annotated[NDArray[np.int64], Array("maps", least=0, most=LARGEST)]
+    targets: Annotated[NDArray[np.int64], Array("maps", least=0)]
     probabilities: Annotated[Floats, Array("maps", "outputs", digits=6)]
 
     def __post_init__(self) -> None:

@@ -126,7 +126,9 @@ def follow_refusals(
             if fields.get("seq") != seq or digest_of(before, fields) != digest:
                 raise tampered(f"the refused attempt {seq} was changed or removed")
             found.append(Refusal.from_fields(fields, digest))
-        except (KeyError, TypeError, ValueError, RecursionError) as error:
+        except LedgerMismatch:
+            raise
+        except (KeyError, TypeError, ValueError, RecursionError, LedgerError) as error:
             raise _unreadable(f"the refused attempt {seq}", error) from error
         before = digest
     return found
