@@ -17,8 +17,8 @@ from voile import Category, Number, VoileError
 from voile.errors import ModelError
 from voile.models.ebm.edit import Editor
 from voile.models.ebm.files import from_dict, to_dict, write
-from voile.models.ebm.history import Edit
 from voile.models.ebm.model import AdditiveModel
+from voile.models.history import Edit
 from voile.models.json_files import read_json
 
 

@@ -81,7 +81,7 @@ def edit(
     """
     from voile.cli.files import check_writable, print_json
     from voile.cli.predict import load_model
-    from voile.models.ebm.history import tell_edits
+    from voile.models.history import tell_edits
 
     place = check_writable(model if output is None else output)
     estimator = load_model(model)

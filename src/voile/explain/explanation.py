@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NoReturn, Self
 
 from voile.errors import DataError, MissingExtra
 from voile.explain.plain_data import EXPLANATION
-from voile.models.ebm.history import Edit, read_edits
+from voile.models.history import Edit, read_edits
 from voile.privacy.receipt import Receipt
 from voile.rendering import draw_inline, print_record, write_page
 from voile.strict import show

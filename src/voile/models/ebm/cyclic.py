@@ -20,7 +20,7 @@ from voile.models.ebm.kernels import leaf_totals
 from voile.models.ebm.queries import (
     BINS,
     SCALED_TARGET,
-    Layout,
+    BinLayout,
     check_shapes,
     check_state,
     keeps,
@@ -50,7 +50,7 @@ class LeafSums(Query):
 
     Parameters
     ----------
-    layout : Layout
+    layout : BinLayout
     scores : ndarray of shape (cells, 1)
     intercept : ndarray of shape (1,)
     term : int
@@ -58,7 +58,7 @@ class LeafSums(Query):
         Leaf of each bin, 0, 1, ...
     """
 
-    layout: Layout
+    layout: BinLayout
     scores: NDArray[np.float64]
     intercept: NDArray[np.float64]
     term: int
@@ -113,7 +113,7 @@ class LeafSums(Query):
 def train_cyclic(
     table: PrivateTable,
     grant: Grant,
-    layout: Layout,
+    layout: BinLayout,
     bins: tuple[ColumnBins, ...],
     target: TargetFacts,
     *,

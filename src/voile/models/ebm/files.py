@@ -33,7 +33,6 @@ from typing import Any
 import numpy as np
 
 from voile.errors import ModelError
-from voile.models.ebm.history import MOVES, Edit, read_edits
 from voile.models.ebm.model import AdditiveModel, Link, Term
 from voile.models.fields import (
     LARGEST,
@@ -45,6 +44,7 @@ from voile.models.fields import (
     read_list,
     read_table,
 )
+from voile.models.history import MOVES, Edit, read_edits
 from voile.models.json_files import write_json
 from voile.models.saved_parts import read_head, read_receipt, read_schema
 from voile.models.training_settings import Settings, add_settings

@@ -27,7 +27,7 @@ _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(9)
 _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
 
 
-class Loss(Protocol):
+class TrainingLoss(Protocol):
     """Bounded residuals of one link, and what they are expected to be."""
 
     link: Link
@@ -138,7 +138,7 @@ class SquaredLoss:
         return np.full_like(scores, self.second_moment / self.gain**2)
 
 
-def start_of(link: Link, target: TargetFacts) -> tuple[Loss, Floats, float]:
+def start_of(link: Link, target: TargetFacts) -> tuple[TrainingLoss, Floats, float]:
     """First loss, intercept at the base rate (or median), and the unit of the scores' variance."""
     if link == "logit":
         return LogitLoss(), np.array([np.log(target.counts[1] / target.counts[0])]), 1.0

@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from voile.models.ebm.binning import ColumnBins, TargetFacts
-from voile.models.ebm.losses import Loss, squared_loss, start_of
+from voile.models.ebm.losses import TrainingLoss, squared_loss, start_of
 from voile.models.ebm.model import Link
-from voile.models.ebm.pairs import PairCounts, PairTables, group_bins
+from voile.models.ebm.pairs import ColumnPairs, PairCounts, group_bins
 from voile.models.ebm.queries import (
     MIXING_BITS,
     SIZE_CUTS,
-    Layout,
+    BinLayout,
     ResidualSizes,
     ResidualSums,
     whole_mixing,
@@ -82,7 +82,7 @@ class Trained:
 def train(
     table: PrivateTable,
     grant: Grant,
-    layout: Layout,
+    layout: BinLayout,
     bins: tuple[ColumnBins, ...],
     target: TargetFacts,
     *,
@@ -120,7 +120,7 @@ class _Training:
         self,
         table: PrivateTable,
         grant: Grant,
-        layout: Layout,
+        layout: BinLayout,
         bins: tuple[ColumnBins, ...],
         target: TargetFacts,
         rounds: int,
@@ -140,7 +140,7 @@ class _Training:
         self.age = 0.0
         self.discount = _DISCOUNT[layout.link]
         self.swept = 1.0
-        self.best: tuple[float, Floats, Floats, Loss] | None = None
+        self.best: tuple[float, Floats, Floats, TrainingLoss] | None = None
         self.pairs = self._look_at_pairs(bins) if PAIRS_LOOK in labels_of(grant) else None
         self.intercept_variance = np.zeros(self.outputs)
 
@@ -167,11 +167,11 @@ class _Training:
         noise = self.deviation**2 * self._term_count / self.rounds
         return start_term(one, self.loss, self.intercept, noise, self.unit)
 
-    def _look_at_pairs(self, bins: tuple[ColumnBins, ...]) -> PairTables:
+    def _look_at_pairs(self, bins: tuple[ColumnBins, ...]) -> ColumnPairs:
         groups = np.concatenate([group_bins(one.counts, len(one.cuts) > 0) for one in bins])
         query = PairCounts(self.layout, groups)
         release = gaussian_sum(self.table, query, self.grant.take(PAIRS_LOOK))
-        tables = PairTables(self.layout, groups, [t.counts for t in self.terms], release)
+        tables = ColumnPairs(self.layout, groups, [t.counts for t in self.terms], release)
         # Steps through noised tables are shortened as their noise grows.
         self.swept = 1.0 / (1.0 + 2.0 * tables.doubt)
         return tables
@@ -337,7 +337,7 @@ class _Training:
         """
         return term.variance if self.layout.link == "identity" else 1.0 / term.weight
 
-    def _sweep(self, pairs: PairTables) -> Floats:
+    def _sweep(self, pairs: ColumnPairs) -> Floats:
         """Solve for all terms together, as far as the pairs tell: free Gauss-Seidel sweeps."""
         scores = self.scores[:, 0].copy()
         for _ in range(_SWEEPS):

@@ -23,7 +23,7 @@ from voile.models.ebm.binning import (
     TargetFacts,
 )
 from voile.models.ebm.fit import plan_shape
-from voile.models.ebm.losses import Loss, SquaredLoss, start_of
+from voile.models.ebm.losses import SquaredLoss, TrainingLoss, start_of
 from voile.models.ebm.model import Link
 from voile.models.ebm.smoothing import Smoother, correlation, share_out
 from voile.models.ebm.terms import TermState, start_term
@@ -61,7 +61,7 @@ _FANOUT, _DEPTH, _CLEAR = 16, 3, 4.0
 class _Setting:
     """What all columns of one forecast share."""
 
-    loss: Loss
+    loss: TrainingLoss
     intercept: Floats
     unit: float
     deviation: float
@@ -133,7 +133,7 @@ def _set_up(facts: Facts, budget: Budget) -> _Setting:
     none = np.zeros(0)
     counts = np.maximum(facts.rows * np.array(facts.rates), 1.0)
     relative, left = facts.spread / facts.half_range, _LEFT * facts.spread / facts.half_range
-    loss: Loss
+    loss: TrainingLoss
     if link == "identity":
         # Residuals are taken as normal, and cut where the fit cuts them.
         cap = float(np.clip(left * norm.ppf((1 + _INSIDE) / 2), 2.0**-9, 2.0))
