@@ -30,7 +30,7 @@ from voile.models.locally_linear.settings import Settings as MapSettings
 from voile.models.locally_linear.settings import choose
 from voile.models.lvq import fit as lvq_fit
 from voile.models.lvq import gaussian
-from voile.planning import additive, maps, prototypes
+from voile.planning import ebm, locally_linear, lvq
 from voile.planning import forecast as forecast_record
 from voile.planning.facts import check_epsilons, gather_facts
 from voile.planning.forecast import CLASSES, DISCOVERY, forecast
@@ -93,20 +93,20 @@ def reported_noise(model):
 
 
 def test_the_rules_of_the_fit_are_those_of_the_forecast():
-    assert ebm_fit._ROUNDS == additive.ROUNDS
-    assert ebm_fit._REGRESSION_ROUNDS == additive.REGRESSION_ROUNDS
-    assert ebm_fit._FEWEST_BINS == additive.FEWEST_BINS
-    assert ebm_fit._BINS_BELOW == additive.BINS_BELOW
-    assert ebm_fit._MOST_BINS == additive.MOST_BINS
-    assert ebm_fit._ROWS_PER_BIN == additive.ROWS_PER_BIN
-    assert train._DISCOUNT == additive._DISCOUNT
-    assert losses._INSIDE == additive._INSIDE
+    assert ebm_fit._ROUNDS == ebm.ROUNDS
+    assert ebm_fit._REGRESSION_ROUNDS == ebm.REGRESSION_ROUNDS
+    assert ebm_fit._FEWEST_BINS == ebm.FEWEST_BINS
+    assert ebm_fit._BINS_BELOW == ebm.BINS_BELOW
+    assert ebm_fit._MOST_BINS == ebm.MOST_BINS
+    assert ebm_fit._ROWS_PER_BIN == ebm.ROWS_PER_BIN
+    assert train._DISCOUNT == ebm._DISCOUNT
+    assert losses._INSIDE == ebm._INSIDE
     assert (tree.FANOUT, tree.DEPTH, tree._CLEAR) == (
-        additive._FANOUT,
-        additive._DEPTH,
-        additive._CLEAR,
+        ebm._FANOUT,
+        ebm._DEPTH,
+        ebm._CLEAR,
     )
-    assert (gaussian._TRAVEL, gaussian._MOST_STEPS) == (prototypes.TRAVEL, prototypes.MOST_STEPS)
+    assert (gaussian._TRAVEL, gaussian._MOST_STEPS) == (lvq.TRAVEL, lvq.MOST_STEPS)
     assert ebm_fit._DISCOVERY == lvq_fit._DISCOVERY == maps_fit._DISCOVERY == DISCOVERY
     assert maps_fit._CLASSES == CLASSES
 
@@ -116,12 +116,12 @@ def test_the_rules_of_the_fit_are_those_of_the_forecast():
 def test_the_number_of_bins_is_the_one_the_fit_would_choose(rows, epsilon):
     schema, budget = census(), Budget(epsilon, 1e-6)
     facts = gather_facts(schema, rows=rows, target_rate=0.24)
-    plan = calibrate(budget, ebm_fit.plan_shape(schema, 1e-6, additive.ROUNDS))
+    plan = calibrate(budget, ebm_fit.plan_shape(schema, 1e-6, ebm.ROUNDS))
     none = np.zeros(0)
     target = TargetFacts(rows, np.array([0.76 * rows, 0.24 * rows]), 0.0, 1.0, none, none)
     table = SimpleNamespace(schema=schema, weight_per_unit=1.0)
-    fitted = ebm_fit.choose_bins(table, SimpleNamespace(plan=plan), target, additive.ROUNDS)
-    assert additive.choose_bins(facts, additive._set_up(facts, budget)) == fitted
+    fitted = ebm_fit.choose_bins(table, SimpleNamespace(plan=plan), target, ebm.ROUNDS)
+    assert ebm.choose_bins(facts, ebm._set_up(facts, budget)) == fitted
 
 
 @pytest.mark.parametrize("regression", [False, True])
@@ -194,7 +194,7 @@ def test_maps_agree_with_a_training(epsilon):
     facts = gather_facts(schema, rows=6_000)
     course = choose(MapSettings(), budget, sampled=True)
     line = next(one for one in model.receipt.lines if one.label == "steps")
-    found = maps.foretell_weights(facts, course, line.event.noise_multiplier)
+    found = locally_linear.foretell_weights(facts, course, line.event.noise_multiplier)
     assert found.error == pytest.approx(float(model.weight_errors.mean()), rel=0.15)
 
 

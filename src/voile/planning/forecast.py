@@ -6,7 +6,8 @@ import math
 from collections.abc import Sequence
 
 from voile.errors import SettingError
-from voile.models.setting_checks import is_count, is_number
+from voile.models.locally_linear.settings import CLASSES
+from voile.models.setting_checks import DISCOVERY, is_count, is_number
 from voile.planning.attacker import describe_attacker
 from voile.planning.ebm import forecast_additive
 from voile.planning.facts import Facts, ModelName, check_epsilons, check_model, gather_facts
@@ -19,9 +20,6 @@ from voile.privacy.budget import Budget
 from voile.schema import Number, Schema
 
 EPSILONS = (0.1, 0.5, 1.0, 2.0, 4.0, 8.0)
-
-DISCOVERY, CLASSES = 0.15, 0.02
-"""Shares of the budget for what a schema lacks; maps take less if only classes are missing."""
 
 
 def forecast(

@@ -1,9 +1,13 @@
-"""The noise that one column of a model is expected to have."""
+"""The noise that one column of a model is expected to have, and that of a plan's steps."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, Self
+
+from voile.privacy.events import Gaussian, Plan, PoissonGaussian
+from voile.schema import Category
+from voile.schema.columns import Column
 
 
 @dataclass(frozen=True)
@@ -29,6 +33,13 @@ class ColumnNoise:
     noise: float
     kept: float
 
+    @classmethod
+    def of(cls, name: str, column: Column, noise: float, kept: float) -> Self:
+        """Of a column whose number is one figure, and whose levels are one each."""
+        if isinstance(column, Category):
+            return cls(name, "category", len(column.levels or ()), noise, kept)
+        return cls(name, "number", 1, noise, kept)
+
     @property
     def visible(self) -> float:
         """Smallest effect that stands clear of the noise, in the forecast's units."""
@@ -37,3 +48,10 @@ class ColumnNoise:
     def named(self, name: str) -> ColumnNoise:
         """The same of another column of its kind."""
         return replace(self, name=name)
+
+
+def noise_multiplier(plan: Plan, label: str) -> float:
+    """Noise of a Gaussian step, relative to what a row can change."""
+    event = plan[label]
+    assert isinstance(event, (Gaussian, PoissonGaussian))
+    return event.noise_multiplier

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from voile.models.ebm.model import Link
 from voile.models.ebm.queries import BinLayout
+from voile.models.ebm.settings import CATEGORIES_LOOK, NUMBERS_LOOK, TARGET_LOOK
 from voile.privacy.discovery import find_histogram
 from voile.privacy.grant import Grant
 from voile.privacy.mechanisms import gaussian_sum
@@ -17,10 +18,6 @@ from voile.privacy.vault import PrivateTable
 from voile.schema import Category, Column
 
 Floats = NDArray[np.float64]
-
-TARGET_LOOK = "the target"
-NUMBERS_LOOK = "bins of numbers"
-CATEGORIES_LOOK = "levels of categories"
 
 
 @dataclass(frozen=True, eq=False)

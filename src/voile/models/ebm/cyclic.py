@@ -25,6 +25,7 @@ from voile.models.ebm.queries import (
     check_state,
     keeps,
 )
+from voile.models.ebm.settings import STEPS_LOOK
 from voile.models.ebm.train import Trained
 from voile.models.public_numbers import check_wholes
 from voile.privacy.grant import Grant
@@ -33,9 +34,6 @@ from voile.privacy.queries import Block, Preparation, Query
 from voile.privacy.vault import PrivateTable, keep
 from voile.privacy.wire import sendable
 from voile.schema import Schema
-
-STEPS_LOOK = "cyclic steps"
-EPOCHS = 300
 
 _RATE = 0.01
 _LEAVES = 3

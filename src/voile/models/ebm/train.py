@@ -27,6 +27,7 @@ from voile.models.ebm.queries import (
     ResidualSums,
     whole_mixing,
 )
+from voile.models.ebm.settings import PAIRS_LOOK, ROUNDS_LOOK, SIZE_ROUNDS, SIZES_LOOK
 from voile.models.ebm.smoothing import share_out, smooth
 from voile.models.ebm.terms import TermState, start_term
 from voile.privacy.events import Gaussian
@@ -36,11 +37,7 @@ from voile.privacy.vault import PrivateTable, keep
 
 Floats = NDArray[np.float64]
 
-ROUNDS_LOOK = "rounds"
-SIZES_LOOK = "sizes of residuals"
-PAIRS_LOOK = "pairs of columns"
-
-_DISCOUNT: dict[Link, float] = {"logit": 0.9, "softmax": 0.9, "identity": 0.75}
+DISCOUNT: dict[Link, float] = {"logit": 0.9, "softmax": 0.9, "identity": 0.75}
 """Weight of a round relative to the next: older sums were taken at other scores."""
 
 _TRUST = 1.5
@@ -48,9 +45,6 @@ _TRUST = 1.5
 
 _AVERAGED = 0.4
 """Part of the rounds, the last ones, whose scores are averaged (classification)."""
-
-SIZE_ROUNDS = (1, 2, 4, 8, 12, 16)
-"""Rounds before which the sizes of residuals are looked at (regression)."""
 
 _SHARE_ROUNDS = (0, 1, 3, 7, 12)
 """Rounds before which the budget is shared out among the terms anew."""
@@ -138,10 +132,10 @@ class _Training:
         self.mixing: tuple[NDArray[np.int64], ...] = ()
         self.unmixing: list[Floats] = []
         self.age = 0.0
-        self.discount = _DISCOUNT[layout.link]
+        self.discount = DISCOUNT[layout.link]
         self.swept = 1.0
         self.best: tuple[float, Floats, Floats, TrainingLoss] | None = None
-        self.pairs = self._look_at_pairs(bins) if PAIRS_LOOK in labels_of(grant) else None
+        self.pairs = self._look_at_pairs(bins) if PAIRS_LOOK in grant.plan else None
         self.intercept_variance = np.zeros(self.outputs)
 
     # -- noise --------------------------------------------------------------------------------
@@ -372,8 +366,3 @@ def _inverse(matrix: NDArray[np.int64]) -> Floats:
 def _times(matrix: Floats, values: Floats) -> Floats:
     """A matrix, or a diagonal, times columns of shape (bins, outputs)."""
     return matrix[:, None] * values if matrix.ndim == 1 else matrix @ values
-
-
-def labels_of(grant: Grant) -> set[str]:
-    """Names of the looks that a grant has paid for."""
-    return {step.label for step in grant.plan}

@@ -35,7 +35,8 @@ from voile.models.fields import (
 from voile.models.json_files import write_json
 from voile.models.locally_linear.inputs import Inputs
 from voile.models.locally_linear.model import LocallyLinearModel
-from voile.models.locally_linear.pictures import Shape, SmoothBasis
+from voile.models.locally_linear.pictures import SmoothBasis
+from voile.models.pixels import Shape
 from voile.models.saved_parts import read_head, read_receipt, read_schema
 from voile.models.training_settings import Settings, add_settings
 from voile.schema import Category

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from voile.errors import SettingError
-from voile.models.lvq.gaussian import Trained, slope_for
 from voile.models.lvq.pulls import distances, margin_pulls
 from voile.models.lvq.queries import LARGEST_PULL, Pulls
 from voile.models.lvq.space import Space, check_prototypes, chunks, keeps
+from voile.models.lvq.train import Trained, slope_for
 from voile.models.whole_numbers import WholeQuery
 from voile.privacy.events import Step, Unprotected
 from voile.privacy.grant import Grant
