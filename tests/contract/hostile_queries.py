@@ -19,11 +19,12 @@ from voile.models.ebm.queries import BinLayout, ResidualSizes, ResidualSums
 from voile.models.locally_linear.inputs import Inputs, KeptPoints
 from voile.models.locally_linear.pictures import STILL, Move, SmoothBasis
 from voile.models.locally_linear.projections import KeptSquares, ProjectedSteps
-from voile.models.locally_linear.queries import ClassPoints, Directions, MapSteps, PixelRanges
+from voile.models.locally_linear.queries import ClassPoints, Directions, MapSteps
 from voile.models.lvq.metric_steps import MetricPulls
 from voile.models.lvq.plain import MarginCosts
 from voile.models.lvq.queries import ClassSums, ClusterSums, Lengths, Moments, Pulls
 from voile.models.lvq.space import Space
+from voile.models.pixels import PixelRanges
 from voile.models.public_numbers import feature_count
 from voile.privacy.discovery import LogCells, TreeCells
 from voile.privacy.queries import TARGET, CategoryCounts, NumberCounts, Query, RowCount, Together

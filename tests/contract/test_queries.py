@@ -48,12 +48,12 @@ from voile.models.locally_linear.queries import (
     ClassPoints,
     Directions,
     MapSteps,
-    PixelRanges,
 )
 from voile.models.lvq.metric_steps import MetricPulls
 from voile.models.lvq.plain import MarginCosts
 from voile.models.lvq.queries import ClassSums, ClusterSums, Lengths, Moments, Pulls
 from voile.models.lvq.space import ONE, Space
+from voile.models.pixels import PixelRanges
 from voile.privacy import queries
 from voile.privacy.budget import Relation
 from voile.privacy.discovery import LogCells, TreeCells

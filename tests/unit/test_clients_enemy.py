@@ -43,11 +43,12 @@ from voile.models.ebm.queries import BinLayout, ResidualSizes, ResidualSums
 from voile.models.locally_linear.inputs import Inputs, KeptPoints
 from voile.models.locally_linear.pictures import STILL
 from voile.models.locally_linear.projections import KeptSquares, ProjectedSteps
-from voile.models.locally_linear.queries import Directions, PixelRanges
+from voile.models.locally_linear.queries import Directions
 from voile.models.lvq.metric_steps import MetricPulls
 from voile.models.lvq.plain import MarginCosts
 from voile.models.lvq.queries import ClassSums, ClusterSums, Lengths, Pulls
 from voile.models.lvq.space import Space
+from voile.models.pixels import PixelRanges
 from voile.privacy import wire
 from voile.privacy.budget import Relation
 from voile.privacy.clients.channel import Silence

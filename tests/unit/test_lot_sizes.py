@@ -25,11 +25,11 @@ from voile import (  # noqa: E402
     Number,
     Schema,
 )
-from voile.federated.networks import train as network_training  # noqa: E402
 from voile.federated.networks.estimator import NetworkClassifier  # noqa: E402
 from voile.federated.networks.images import KeptImages  # noqa: E402
 from voile.federated.networks.queries import NetworkSteps  # noqa: E402
-from voile.models.locally_linear.train import Adam  # noqa: E402
+from voile.models import descent  # noqa: E402
+from voile.models.descent import Adam  # noqa: E402
 from voile.privacy import noise  # noqa: E402
 from voile.privacy.clients import updates  # noqa: E402
 from voile.privacy.events import PoissonGaussian  # noqa: E402
@@ -249,13 +249,13 @@ def _steps(bits):
 
 
 def _divide_by_the_real_lot(tape, monkeypatch):
-    whole = network_training.gaussian_sum
+    whole = descent.gaussian_sum
 
     def mean(*given):
         release = whole(*given)
         return replace(release, values=release.values / max(sum(tape.lots[-1:]), 1))
 
-    monkeypatch.setattr(network_training, "gaussian_sum", mean)
+    monkeypatch.setattr(descent, "gaussian_sum", mean)
 
 
 def _leave_out_empty_lots(tape, monkeypatch):

@@ -12,8 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from functools import cache
-from typing import Any, Self, TypeGuard, get_args, get_type_hints
+from typing import Self, TypeGuard, get_args, get_type_hints
 
 import numpy as np
 
@@ -54,12 +53,15 @@ class Allowed:
         would reach noise and files.
     remedy : str
         What to do about another value, if the words do not say it.
+    auto : bool
+        Whether the user may say "auto", which is None here.
     """
 
     fits: Callable[[object], bool]
     words: str
     plain: Callable[..., object] | None = None
     remedy: str = ""
+    auto: bool = False
 
 
 def choice(of: object) -> Allowed:
@@ -111,8 +113,8 @@ def picture_shape(*lengths: int, most: int | None = None, remedy: str = "") -> A
 
 
 def or_auto(allowed: Allowed) -> Allowed:
-    """The same, or "auto" (which is None in settings)."""
-    return _or("'auto'", allowed)
+    """The same, or "auto"."""
+    return replace(_or("'auto'", allowed), auto=True)
 
 
 def or_none(allowed: Allowed) -> Allowed:
@@ -134,8 +136,7 @@ SEED = or_none(count(0))
 """What a random_state may be."""
 
 
-@cache
-def _allowed(kind: type[Any]) -> dict[str, Allowed]:
+def _allowed(kind: type) -> dict[str, Allowed]:
     """What the fields of settings may be."""
     hints = get_type_hints(kind, include_extras=True)
     marks = {name: getattr(hint, "__metadata__", ()) for name, hint in hints.items()}
@@ -172,9 +173,8 @@ class CheckedSettings:
         given = {
             one.name: getattr(estimator, one.name) for one in fields(cls) if one.name not in more
         }
-        for name, value in given.items():
-            allowed = _allowed(cls).get(name)
-            if isinstance(value, str) and value == "auto" and not (allowed and allowed.fits(value)):
+        for name, allowed in _allowed(cls).items():
+            if allowed.auto and isinstance(given[name], str) and given[name] == "auto":
                 given[name] = None
         if given["random_state"] is None:
             given["random_state"] = seed

@@ -18,6 +18,7 @@ from voile.models.lvq.space import Space
 from voile.models.setting_checks import (
     DISCOVERY,
     SEED,
+    Allowed,
     CheckedSettings,
     check_columns_and_classes,
     choice,
@@ -70,6 +71,17 @@ REST = "prototypes"
 """What is left for the second part, until it is planned."""
 
 
+def _are_prototypes(value: object) -> bool:
+    counts = value.values() if isinstance(value, Mapping) else (value,)
+    return all(is_count(one, 1, _MOST_PROTOTYPES) for one in counts)
+
+
+_EACH = Allowed(
+    _are_prototypes,
+    f"a whole number from 1 to {_MOST_PROTOTYPES}, or such a number for every class",
+)
+
+
 @dataclass(frozen=True)
 class Settings(CheckedSettings):
     """How to train; None means chosen by a rule from public and released facts.
@@ -90,7 +102,7 @@ class Settings(CheckedSettings):
 
     kind: Kind
     mechanism: Annotated[Mechanism, choice(Mechanism)] = "gaussian"
-    prototypes_per_class: int | Mapping[object, int] | None = 1
+    prototypes_per_class: Annotated[int | Mapping[object, int] | None, or_auto(_EACH)] = 1
     typical: Annotated[float, number(0.0, 1.0)] = 0.2
     image_shape: Annotated[tuple[int, int] | None, optional(picture_shape(2))] = None
     groups: Annotated[int | None, or_auto(count(1, 100_000))] = None
@@ -110,13 +122,6 @@ class Settings(CheckedSettings):
             raise SettingError(
                 "LVQ1 has no cost function to descend: use GLVQClassifier, or another mechanism."
             )
-        asked = self.prototypes_per_class
-        for one in [*asked.values()] if isinstance(asked, Mapping) else [asked]:
-            if one is not None and not is_count(one, 1, _MOST_PROTOTYPES):
-                raise SettingError(
-                    "The 'prototypes_per_class' must be 'auto', a whole number from 1 to "
-                    f"{_MOST_PROTOTYPES}, or such a number for every class. Got {one!r} instead."
-                )
 
     @property
     def rule(self) -> Rule:
