@@ -493,10 +493,7 @@ BAD_SETTINGS = [
     ({"mechanism": None}, "mechanism"),
     ({"mechanism": ["sgd"]}, "mechanism"),
     *(({"typical": bad}, "typical") for bad in (-0.1, 1.1, math.nan, "very", True, None)),
-    *(
-        ({"image_shape": bad}, "image_shape")
-        for bad in ((4,), (0, 4), (2.0, 2), "4x1", 4, [2, 2, 2])
-    ),
+    *(({"image_shape": bad}, "image_shape") for bad in ((4,), (0, 4), (2.0, 2), "4x1", 4, [2] * 3)),
     ({"image_shape": (2, 3)}, "6 pixels"),
     ({"image_shape": (1, 3)}, "4 features"),
     *(({"groups": bad}, "groups") for bad in (0, 1.5, "many", True)),

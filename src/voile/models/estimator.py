@@ -68,7 +68,7 @@ class PrivateEstimator(TableTraining):
 
         Parameters
         ----------
-        model : TrainedModel
+        model : frozen model
         saved : mapping, optional
             The file it was read from; it may tell the settings of the training.
         """

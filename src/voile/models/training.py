@@ -11,7 +11,7 @@ are the same objects, and only where the clones come from tells that they belong
 from __future__ import annotations
 
 import warnings
-from typing import Any, ClassVar, Self, TypeGuard
+from typing import Any, ClassVar, Protocol, Self, TypeGuard
 
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
@@ -19,7 +19,6 @@ from sklearn.exceptions import DataConversionWarning
 
 from voile.errors import DataError, SettingError
 from voile.models.fit import FitJob
-from voile.models.protocols import Federated
 from voile.models.setting_checks import CheckedSettings
 from voile.privacy.budget import Budget
 from voile.privacy.ledger import Ledger
@@ -42,6 +41,33 @@ def check_two_dimensions(X: object) -> None:
             "Expected a 2D array of shape (rows, columns), got one of fewer dimensions. Reshape "
             "your data: array.reshape(-1, 1) for one column, array.reshape(1, -1) for one row."
         )
+
+
+class Joint(Protocol):
+    """A job that clients have joined."""
+
+    @property
+    def table(self) -> PrivateTable:
+        """Their rows, to be summed over."""
+
+    @property
+    def seed(self) -> int:
+        """Public chance, the same after a restart."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, *error: object) -> None: ...
+
+
+class Federated(Protocol):
+    """What `fit_federated` needs of a federation (`voile.federated.Federation`)."""
+
+    @property
+    def schema(self) -> Schema:
+        """What all clients agreed is public."""
+
+    def join(self, ledger: Ledger) -> Joint:
+        """Begin a job."""
 
 
 class Family(BaseEstimator):  # type: ignore[misc]

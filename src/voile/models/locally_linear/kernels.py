@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-F32 = NDArray[np.float32]
 _f = np.float32
 
 
