@@ -36,7 +36,7 @@ _INTERRUPTED = (
 
 @dataclass(frozen=True, eq=False)
 class FitJob:
-    """Rows to learn from, what that may cost, and where it is written down.
+    """Rows to learn from or to be judged by, what that may cost, and where it is written down.
 
     Attributes
     ----------

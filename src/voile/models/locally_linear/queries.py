@@ -257,7 +257,10 @@ class MapSteps(WholeQuery):
             block = block.where(np.arange(block.rows) % self.lot[1] == self.lot[0])
         if bits < 1:
             return np.zeros(self.size, dtype=np.int64)
-        return in_units(self._sums(block, bits).ravel(), bits + BITS, grid)
+        return self._in_units(self._sums(block, bits), bits, grid)
+
+    def _in_units(self, sums: NDArray[np.int64], bits: int, grid: float) -> NDArray[np.int64]:
+        return in_units(sums.ravel(), bits + BITS, grid)
 
     def _bits(self, grid: float) -> int:
         return min(COEFFICIENT_BITS, exponent(grid) - BITS)
