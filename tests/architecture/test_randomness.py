@@ -15,7 +15,7 @@ PUBLIC_CHOICES: dict[str, set[str]] = {
     "voile.models.ebm.cyclic": {"numpy.random.Generator"},
     "voile.models.ebm.fit": {"numpy.random.default_rng"},
     # Places where several prototypes of a class begin.
-    "voile.models.lvq.gaussian": {"numpy.random.default_rng"},
+    "voile.models.lvq.train": {"numpy.random.default_rng"},
     "voile.models.lvq.means": {"numpy.random.default_rng"},
     # Where maps begin, and their projections.
     "voile.models.locally_linear.train": {

@@ -15,15 +15,16 @@ from voile.federated.networks.images import KeptImages, Standard
 from voile.federated.networks.queries import Brightness, NetworkSteps
 from voile.models.ebm.cyclic import LeafSums
 from voile.models.ebm.pairs import GROUPS, PairCounts
-from voile.models.ebm.queries import Layout, ResidualSizes, ResidualSums
+from voile.models.ebm.queries import BinLayout, ResidualSizes, ResidualSums
 from voile.models.locally_linear.inputs import Inputs, KeptPoints
 from voile.models.locally_linear.pictures import STILL, Move, SmoothBasis
 from voile.models.locally_linear.projections import KeptSquares, ProjectedSteps
-from voile.models.locally_linear.queries import ClassPoints, Directions, MapSteps, PixelRanges
+from voile.models.locally_linear.queries import ClassPoints, Directions, MapSteps
 from voile.models.lvq.metric_steps import MetricPulls
-from voile.models.lvq.plain import Costs
+from voile.models.lvq.plain import MarginCosts
 from voile.models.lvq.queries import ClassSums, ClusterSums, Lengths, Moments, Pulls
 from voile.models.lvq.space import Space
+from voile.models.pixels import PixelRanges
 from voile.models.public_numbers import feature_count
 from voile.privacy.discovery import LogCells, TreeCells
 from voile.privacy.queries import TARGET, CategoryCounts, NumberCounts, Query, RowCount, Together
@@ -219,7 +220,7 @@ def metric_pulls(chance, schema):
 def costs(chance, schema):
     space = space_of(chance, schema)
     slope = chance.pick([1.0, 15.0, 1e-99, 1e-4, 9e5])
-    return (space,), forged(Costs, **prototypes_of(chance, space), slope=slope)
+    return (space,), forged(MarginCosts, **prototypes_of(chance, space), slope=slope)
 
 
 def moments(chance, schema):
@@ -243,7 +244,7 @@ def layout_of(chance, schema, link=None):
             widths.append(len(own) + chance.pick([2, 2, 1, 5]))
         cuts.append(own)
     offsets = np.cumsum([0, *widths]).astype(np.int64)
-    return forged(Layout, schema=schema, link=link, cuts=tuple(cuts), offsets=offsets)
+    return forged(BinLayout, schema=schema, link=link, cuts=tuple(cuts), offsets=offsets)
 
 
 def state_of(chance, layout):
@@ -500,7 +501,7 @@ MAKERS = {
     ClusterSums: cluster_sums,
     Pulls: pulls,
     MetricPulls: metric_pulls,
-    Costs: costs,
+    MarginCosts: costs,
     ResidualSums: residual_sums,
     ResidualSizes: residual_sizes,
     LeafSums: leaf_sums,

@@ -10,7 +10,7 @@ import numpy as np
 
 from voile import EBMClassifier
 from voile.federated.networks import queries as network_queries
-from voile.models.ebm import fit as ebm_fit
+from voile.models import fit as model_fit
 from voile.models.ebm import queries as ebm_queries
 from voile.models.locally_linear.queries import MapSteps
 from voile.models.lvq.queries import ClassSums
@@ -343,7 +343,7 @@ BUGS = (
     # wrong relation
     bug("a row replaced counted as a row added", instead(Together, "sensitivity", _of_one_row),
         _SUMMED, "sensitivity", relation="replace_one"),
-    bug("a receipt of another relation", around(ebm_fit, "write_receipt", _of_another_relation),
+    bug("a receipt of another relation", around(model_fit, "write_receipt", _of_another_relation),
         "EBM", "relation", relation="replace_one"),
     # shape
     bug("empty cells left out", around_method(RowSource, "noised_total", _filled_cells), _SUMMED,
@@ -389,10 +389,10 @@ BUGS = (
         around_method(RowSource, "noised_total", _also_exact), _SUMMED, "payment"),
     bug("tickets that are never used up", around_method(Grant, "take", _uncounted), "too many",
         "payment"),
-    bug("an entry in another ledger", around(ebm_fit, "reserve", _unwritten), "EBM", "payment"),
+    bug("an entry in another ledger", around(model_fit, "reserve", _unwritten), "EBM", "payment"),
     bug("tickets for less noise", around_method(Grant, "take", _take_less), _SUMMED, "payment"),
     bug("half of the accesses paid", around_method(Ledger, "spend", _cheap), "EBM", "payment"),
-    bug("a receipt without its first line", around(ebm_fit, "write_receipt", _without_first),
+    bug("a receipt without its first line", around(model_fit, "write_receipt", _without_first),
         "EBM", "receipt"),
     # threshold without delta
     bug("a threshold without its delta", instead(levels, "ndtri", lambda p: 0.0),
@@ -424,7 +424,7 @@ BUGS = (
         around_method(Filter, "price", lambda f, *a: replace(f(*a), loss=f(*a).loss / 4)), "EBM",
         "composition"),
     bug("a receipt for a person, of rows",
-        around(ebm_fit, "write_receipt", lambda f, *a: replace(f(*a), unit="person")), "EBM",
+        around(model_fit, "write_receipt", lambda f, *a: replace(f(*a), unit="person")), "EBM",
         "receipt"),
     # clients
     bug("clients who add a quarter of their share",

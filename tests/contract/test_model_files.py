@@ -244,8 +244,6 @@ def test_a_model_that_contradicts_itself_is_not_written(family, tmp_path):
 def test_a_bad_file_is_named_with_what_is_wrong(family, tmp_path, content, message):
     path = tmp_path / "bad.voile"
     path.write_bytes(content.replace(b"KIND", family.files.kind.encode()))
-    if family.files.kind == "voile fedavg" and message in ("9.9", "format", "has no"):
-        message = "noise"  # the first that this reader looks at
     with pytest.raises(ModelError, match=message) as raised:
         load(path)
     assert "bad.voile" in str(raised.value)
@@ -350,7 +348,7 @@ def test_maps_are_as_many_for_every_class():
     data = family.files.data_of(family.models["pictures"]())
     for name in ("weights", "weight_errors"):
         data[name] = data[name][:-1]
-    with pytest.raises(ModelError, match="every class"):
+    with pytest.raises(ModelError, match="offsets"):
         family.files.model_of(data)
 
 

@@ -34,7 +34,7 @@ from voile.models.ebm.cyclic import LeafSums
 from voile.models.ebm.pairs import GROUPS, PairCounts
 from voile.models.ebm.queries import (
     MIXING_BITS,
-    Layout,
+    BinLayout,
     ResidualSizes,
     ResidualSums,
     whole_mixing,
@@ -48,12 +48,12 @@ from voile.models.locally_linear.queries import (
     ClassPoints,
     Directions,
     MapSteps,
-    PixelRanges,
 )
 from voile.models.lvq.metric_steps import MetricPulls
-from voile.models.lvq.plain import Costs
+from voile.models.lvq.plain import MarginCosts
 from voile.models.lvq.queries import ClassSums, ClusterSums, Lengths, Moments, Pulls
 from voile.models.lvq.space import ONE, Space
+from voile.models.pixels import PixelRanges
 from voile.privacy import queries
 from voile.privacy.budget import Relation
 from voile.privacy.discovery import LogCells, TreeCells
@@ -172,7 +172,7 @@ def layout_of(link, target, cuts):
     sizes = [len(cuts[0]) + 2, len(cuts[1]) + 2, 5]
     arrays = (*(np.array(one, dtype=np.float64) for one in cuts), np.zeros(0))
     offsets = np.cumsum([0, *sizes]).astype(np.int64)
-    return Layout(Schema(FEATURES, target=target), link, arrays, offsets)
+    return BinLayout(Schema(FEATURES, target=target), link, arrays, offsets)
 
 
 def cuts_between(lower, upper):
@@ -344,7 +344,7 @@ def metric_pulls(draw):
 @st.composite
 def costs(draw):
     space = draw(spaces())
-    return Costs(space, *draw(prototypes_of(space)), draw(slopes))
+    return MarginCosts(space, *draw(prototypes_of(space)), draw(slopes))
 
 
 moments = st.sampled_from(
@@ -648,7 +648,7 @@ prototyped = {
     ClusterSums: cluster_sums(),
     Pulls: pulls(),
     MetricPulls: metric_pulls(),
-    Costs: costs(),
+    MarginCosts: costs(),
     **mapped,
 }
 """Queries of prototypes, maps, networks and explanations; they refuse weights."""

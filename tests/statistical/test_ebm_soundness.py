@@ -19,7 +19,7 @@ from sklearn.preprocessing import StandardScaler
 
 from voile import Budget, Category, EBMClassifier, EBMRegressor, Ledger, Number, Schema, protect
 from voile.models.ebm import queries
-from voile.models.ebm.queries import Layout, ResidualSums, whole_mixing
+from voile.models.ebm.queries import BinLayout, ResidualSums, whole_mixing
 from voile.privacy import noise
 from voile.privacy.budget import Relation
 from voile.privacy.events import Gaussian, Plan
@@ -192,7 +192,7 @@ def rounds_of(schema, link, table, relation, multiplier, seed, excess=1.0):
     """Releases of one round over the bins of one category, at the same scores each time."""
     (column,) = schema.values()
     cells = len(column.levels) + 2
-    layout = Layout(schema, link, (np.zeros(0),), np.array([0, cells]))
+    layout = BinLayout(schema, link, (np.zeros(0),), np.array([0, cells]))
     private = protect(*table, schema=schema)
     keep(private, layout.columns, layout.prepare)
     mixing = (whole_mixing(np.ones(cells), excess),)

@@ -17,7 +17,8 @@ from voile.models.locally_linear import queries as queries_module
 from voile.models.locally_linear.inputs import Inputs
 from voile.models.locally_linear.pictures import STILL, Move
 from voile.models.locally_linear.projections import PROJECTION_BITS, ProjectedSteps, keep_squares
-from voile.models.locally_linear.queries import Directions, MapSteps, PixelRanges
+from voile.models.locally_linear.queries import Directions, MapSteps
+from voile.models.pixels import PixelRanges
 from voile.privacy import noise
 from voile.privacy.budget import Relation
 from voile.privacy.events import Gaussian, Plan, PoissonGaussian

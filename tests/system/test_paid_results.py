@@ -97,9 +97,9 @@ def test_a_ledger_that_goes_between_training_and_evaluation_costs_no_model(go, m
 def test_a_ledger_that_goes_while_it_is_trained_costs_no_model(go, monkeypatch, kind):
     """Prototypes give back what they did not use when they are done: that may fail."""
     from voile.models.locally_linear import fit as maps
-    from voile.models.lvq import gaussian
+    from voile.models.lvq import fit as lvq
 
-    module, name = (gaussian, "train") if kind == "glvq" else (maps, "train")
+    module, name = (lvq, "train") if kind == "glvq" else (maps, "train")
     real = getattr(module, name)
 
     def train_and_lose(*given, **named):

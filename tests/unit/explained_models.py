@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 
-from voile.models.ebm.history import Edit
 from voile.models.ebm.model import AdditiveModel, Term
+from voile.models.history import Edit
 from voile.privacy.budget import Relation
 from voile.privacy.events import Gaussian, Unprotected
 from voile.privacy.noise import NoiseSource

@@ -39,15 +39,16 @@ from voile.errors import BudgetExceeded, FederationError, VoileError
 from voile.federated.federation import Federation
 from voile.models.ebm.cyclic import LeafSums
 from voile.models.ebm.pairs import PairCounts
-from voile.models.ebm.queries import Layout, ResidualSizes, ResidualSums
+from voile.models.ebm.queries import BinLayout, ResidualSizes, ResidualSums
 from voile.models.locally_linear.inputs import Inputs, KeptPoints
 from voile.models.locally_linear.pictures import STILL
 from voile.models.locally_linear.projections import KeptSquares, ProjectedSteps
-from voile.models.locally_linear.queries import Directions, PixelRanges
+from voile.models.locally_linear.queries import Directions
 from voile.models.lvq.metric_steps import MetricPulls
-from voile.models.lvq.plain import Costs
+from voile.models.lvq.plain import MarginCosts
 from voile.models.lvq.queries import ClassSums, ClusterSums, Lengths, Pulls
 from voile.models.lvq.space import Space
+from voile.models.pixels import PixelRanges
 from voile.privacy import wire
 from voile.privacy.budget import Relation
 from voile.privacy.clients.channel import Silence
@@ -160,7 +161,7 @@ def grid_of(query, event=EVENT):
 
 def layout(offsets=(0, 1, 2, 3, 4), link="logit", cuts=None, schema=SCHEMA):
     empty = (np.zeros(0),) * (len(offsets) - 1)
-    return Layout(schema, link, empty if cuts is None else cuts, np.array(offsets))
+    return BinLayout(schema, link, empty if cuts is None else cuts, np.array(offsets))
 
 
 def residuals(one, cells=4, outputs=1, scores=0.0, mixing=None):
@@ -504,7 +505,7 @@ CRASH = """
     import sys; sys.path.insert(0, {folder!r})
     from test_clients_enemy import *
     kept = layout()
-    asked = forged(Layout, SCHEMA, "logit", kept.cuts, np.arange(5) * 10**12)
+    asked = forged(BinLayout, SCHEMA, "logit", kept.cuts, np.arange(5) * 10**12)
     asked = forged(ResidualSums, asked, np.zeros((4, 1)), np.zeros(1), 1.0, (np.ones(1, int),) * 4)
     server = paid(desk())
     print(type(server.ask(asked, prepared=(kept,))).__name__)
@@ -548,7 +549,7 @@ def test_no_single_row_decides_whether_a_client_refuses(value):
     other[7, 0] = value
     unlisted, one = _odd_schema()
     offsets = np.array([0, 10**5, 10**5 + 1, 10**5 + 2, 10**5 + 3])
-    wide = forged(Layout, one.schema, "logit", one.cuts, offsets)
+    wide = forged(BinLayout, one.schema, "logit", one.cuts, offsets)
     for prepared in (one, wide):
         found = replies(
             [(X, y), (other, y)],
@@ -1162,7 +1163,7 @@ def _seen_instances():
         PairCounts(layout(), np.zeros(4, dtype=np.int64)),
         ClusterSums(space, np.zeros((2, 4)), labels),
         Lengths(space, np.eye(4), 2.0),
-        Costs(space, np.zeros((2, 4)), labels, 3.0),
+        MarginCosts(space, np.zeros((2, 4)), labels, 3.0),
         Pulls(space, np.zeros((2, 4)), labels, "lvq1", 1.0, 0.5, lot=(0, 3)),
         MetricPulls(space, np.zeros((2, 4)), labels, 1.0, 0.5, np.eye(4)),
         PixelRanges(("x0", "x1")),

@@ -10,14 +10,15 @@ from test_clients_enemy import desk, forged, layout, paid, rows
 from voile import Category, Number, Schema
 from voile.errors import SettingError
 from voile.models.ebm.cyclic import LeafSums
-from voile.models.ebm.queries import Layout, ResidualSizes, ResidualSums
+from voile.models.ebm.queries import BinLayout, ResidualSizes, ResidualSums
 from voile.models.locally_linear.inputs import Inputs, KeptPoints
 from voile.models.locally_linear.pictures import STILL, Move, SmoothBasis
 from voile.models.locally_linear.projections import KeptSquares, ProjectedSteps
-from voile.models.locally_linear.queries import ClassPoints, MapSteps, PixelRanges
-from voile.models.lvq.plain import Costs
+from voile.models.locally_linear.queries import ClassPoints, MapSteps
+from voile.models.lvq.plain import MarginCosts
 from voile.models.lvq.queries import ClassSums, ClusterSums, Lengths, Moments, Pulls
 from voile.models.lvq.space import Space
+from voile.models.pixels import PixelRanges
 from voile.privacy.clients.questions import Answer, Refusal
 from voile.privacy.discovery import LogCells, TreeCells
 from voile.privacy.queries import CategoryCounts, NumberCounts, RowCount, Together
@@ -97,13 +98,13 @@ REFUSED = {
         forged(Pulls, SPACE, np.zeros((2, 4)), LABELS, "lvq9", 1.0, 1.0, 1.0, None),
         (SPACE,),
     ),
-    "a slope of nothing": (forged(Costs, SPACE, np.zeros((2, 4)), LABELS, 5e-324), (SPACE,)),
+    "a slope of nothing": (forged(MarginCosts, SPACE, np.zeros((2, 4)), LABELS, 5e-324), (SPACE,)),
     "lengths of other points": (forged(Lengths, SPACE, np.zeros((2, 3)), 1.0), (SPACE,)),
     "an endless cap": (forged(Lengths, SPACE, np.eye(4), 1e200), (SPACE,)),
     "moments of another schema": (Moments(Schema({"x0": Number(-1, 1)})), ()),
     "three classes under a logit": (
         RowCount(),
-        (forged(Layout, THREE, "logit", layout().cuts, layout().offsets),),
+        (forged(BinLayout, THREE, "logit", layout().cuts, layout().offsets),),
     ),
     "counts of fewer levels": (CategoryCounts("\0target", 1), ()),
     "counts of levels of a number": (CategoryCounts("x0", 0), ()),

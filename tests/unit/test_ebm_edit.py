@@ -18,8 +18,8 @@ from voile.errors import ModelError, SchemaError, SettingError
 from voile.models.ebm import curves
 from voile.models.ebm.edit import Editor, replay
 from voile.models.ebm.files import SavedAdditive
-from voile.models.ebm.history import Edit, taken_back, tell_edits
 from voile.models.ebm.model import OTHER
+from voile.models.history import Edit, taken_back, tell_edits
 from voile.privacy.public_rows import encode_public
 
 from_dict, to_dict = SavedAdditive.model_of, SavedAdditive.data_of

@@ -25,7 +25,8 @@ from voile.explain.filter_bank import LEAST_SHARE, MOST_ALIKE, MOST_SUMMARY
 from voile.explain.of_model.filters import rank_maps
 from voile.explain.picture_likeness import draw_likeness, smooth
 from voile.explaining import explain_global, explain_local
-from voile.models.locally_linear.pictures import SmoothBasis, flatten_pictures
+from voile.models.locally_linear.pictures import SmoothBasis
+from voile.models.pixels import flatten_pictures
 from voile.privacy.public_rows import encode_public
 from voile.schema import Category, Number, Unit
 

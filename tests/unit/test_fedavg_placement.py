@@ -198,7 +198,7 @@ def test_the_published_formula_gives_the_published_variance():
     settings = FedAvgClassifier(
         noise="dp_faithful", rounds=1000, fraction=0.1, learning_rate=0.001
     )._settings()
-    assert settings.clip == 5.0
+    assert settings.bound == 5.0
     scale = settings.published_scale(1.0, 1e-5) / 600
     assert scale == pytest.approx(math.sqrt(2 * math.log(1.25e5)) * 2 * 0.001 * 5 / 600 / 0.01)
     assert 3e-5 < scale**2 < 1e-3

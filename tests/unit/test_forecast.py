@@ -23,17 +23,15 @@ from voile import (
 )
 from voile.errors import SchemaError, SettingError
 from voile.models.ebm import fit as ebm_fit
-from voile.models.ebm import losses, train
+from voile.models.ebm import settings as ebm_settings
 from voile.models.ebm.binning import TargetFacts
-from voile.models.locally_linear import fit as maps_fit
 from voile.models.locally_linear.settings import Settings as MapSettings
 from voile.models.locally_linear.settings import choose
-from voile.models.lvq import fit as lvq_fit
-from voile.models.lvq import gaussian
-from voile.planning import additive, maps, prototypes
+from voile.models.lvq import settings as lvq_settings
+from voile.planning import ebm, locally_linear
 from voile.planning import forecast as forecast_record
 from voile.planning.facts import check_epsilons, gather_facts
-from voile.planning.forecast import CLASSES, DISCOVERY, forecast
+from voile.planning.forecast import forecast
 from voile.planning.noise import ColumnNoise
 from voile.planning.record import probability_points
 from voile.planning.verdict import Rule
@@ -91,31 +89,18 @@ def reported_noise(model):
 # -- agreement with the fit ------------------------------------------------------------------------
 
 
-def test_the_rules_of_the_fit_are_those_of_the_forecast():
-    assert ebm_fit._ROUNDS == additive.ROUNDS
-    assert ebm_fit._REGRESSION_ROUNDS == additive.REGRESSION_ROUNDS
-    assert ebm_fit._FEWEST_BINS == additive.FEWEST_BINS
-    assert ebm_fit._BINS_BELOW == additive.BINS_BELOW
-    assert ebm_fit._MOST_BINS == additive.MOST_BINS
-    assert ebm_fit._ROWS_PER_BIN == additive.ROWS_PER_BIN
-    assert train._DISCOUNT == additive._DISCOUNT
-    assert losses._INSIDE == additive._INSIDE
-    assert (gaussian._TRAVEL, gaussian._MOST_STEPS) == (prototypes.TRAVEL, prototypes.MOST_STEPS)
-    assert ebm_fit._DISCOVERY == lvq_fit._DISCOVERY == maps_fit._DISCOVERY == DISCOVERY
-    assert maps_fit._CLASSES == CLASSES
-
-
 @pytest.mark.parametrize("rows", [50, 3_000, 32_561, 10**7])
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 8.0])
 def test_the_number_of_bins_is_the_one_the_fit_would_choose(rows, epsilon):
     schema, budget = census(), Budget(epsilon, 1e-6)
     facts = gather_facts(schema, rows=rows, target_rate=0.24)
-    plan = calibrate(budget, ebm_fit.plan_shape(schema, 1e-6, additive.ROUNDS))
+    schedule = ebm_settings.choose(ebm_settings.Settings(), schema)
+    plan = calibrate(budget, ebm_settings.plan_shape(schema, schedule, 1e-6))
     none = np.zeros(0)
     target = TargetFacts(rows, np.array([0.76 * rows, 0.24 * rows]), 0.0, 1.0, none, none)
     table = SimpleNamespace(schema=schema, weight_per_unit=1.0)
-    fitted = ebm_fit.choose_bins(table, SimpleNamespace(plan=plan), target, additive.ROUNDS)
-    assert additive.choose_bins(facts, additive._set_up(facts, budget)) == fitted
+    fitted = ebm_fit._most_bins(table, SimpleNamespace(plan=plan), target, schedule.rounds)
+    assert ebm.most_bins(facts, ebm._set_up(facts, budget)) == fitted
 
 
 @pytest.mark.parametrize("regression", [False, True])
@@ -187,9 +172,9 @@ def test_maps_agree_with_a_training(epsilon):
         fitted = LocallyLinearClassifier(epsilon=epsilon, schema=schema, random_state=0)
         model = fitted.fit(frame, target).model_
     facts = gather_facts(schema, rows=6_000)
-    course = choose(MapSettings(), budget, sampled=True)
+    schedule = choose(MapSettings(), budget, sampled=True)
     line = next(one for one in model.receipt.lines if one.label == "steps")
-    found = maps.foretell_weights(facts, course, line.event.noise_multiplier)
+    found = locally_linear.foretell_weights(facts, schedule, line.event.noise_multiplier)
     assert found.error == pytest.approx(float(model.weight_errors.mean()), rel=0.15)
 
 
@@ -212,9 +197,10 @@ def test_the_share_for_missing_facts_is_that_of_a_real_receipt():
 def test_the_attacker_is_that_of_the_plan(model):
     schema = census()
     found = forecast(schema, rows=1_000, epsilons=[1.0], model=model).outlooks[0]
-    shape = ebm_fit.plan_shape(schema, 1e-6, 20)
+    schedule = ebm_settings.choose(ebm_settings.Settings(), schema)
+    shape = ebm_settings.plan_shape(schema, schedule, 1e-6)
     if model == "glvq":
-        shape = Plan(tuple(lvq_fit.first_steps(schema, 1e-6)))
+        shape = Plan(tuple(lvq_settings.first_steps(schema, 1e-6)))
     loss = compose(calibrate(Budget(1.0, 1e-6), shape).events)
     assert found.attacker.mu == pytest.approx(loss.mu, rel=1e-6)
 

@@ -344,20 +344,20 @@ def test_what_another_run_has_answered_is_not_tried_again_here(tmp_path, monkeyp
 
 def test_what_rows_keep_is_made_anew_after_a_preparation_failed(monkeypatch):
     """Neither the old nor the new preparation is believed of rows that keep some of both."""
-    from voile.models.ebm.queries import Layout
+    from voile.models.ebm.queries import BinLayout
 
     server = paid(desk(), Plan.of(a=Gaussian(9, 5.0)))
     first, other = layout(), layout((0, 2, 4, 6, 8))
     exact = server.ask(residuals(first), 0, prepared=(first,))
     assert isinstance(exact, Answer)
-    real = Layout.prepare
+    real = BinLayout.prepare
 
     def fail(self, block):
         real(self, block)
         raise KeyboardInterrupt  # outside the net, as a disk or memory that fails
 
     with monkeypatch.context() as patch:
-        patch.setattr(Layout, "prepare", fail)
+        patch.setattr(BinLayout, "prepare", fail)
         with pytest.raises(KeyboardInterrupt):
             server.ask(residuals(other, 8, mixing=(np.full(2, 2048),) * 4), 1, prepared=(other,))
     job = server.desk._open_jobs["job"]

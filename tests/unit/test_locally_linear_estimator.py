@@ -15,7 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from voile import Budget, Category, Ledger, LocallyLinearClassifier, Number, Schema, Unit, load
 from voile.errors import BudgetExceeded, NothingFound, SchemaError, SettingError, VoileError
-from voile.models.locally_linear import train as training
+from voile.models import descent
 from voile.privacy.accounting import compose
 from voile.privacy.budget import Relation
 from voile.privacy.events import Gaussian, PoissonGaussian
@@ -530,14 +530,14 @@ def test_noise_grows_with_the_rows_of_a_person(monkeypatch):
     rows, labels, schema = blobs(3, 900)
     frame = {"who": list(range(900)), "x0": rows[:, 0], "x1": rows[:, 1]}
     seen = {}
-    original = training.gaussian_sum
+    original = descent.gaussian_sum
 
     def spied(table, query, ticket):
         release = original(table, query, ticket)
         seen[most] = release.standard_error
         return release
 
-    monkeypatch.setattr(training, "gaussian_sum", spied)
+    monkeypatch.setattr(descent, "gaussian_sum", spied)
     for most in (1, 3):
         of_people = Schema(dict(schema), target=schema.target, unit=Unit("who", most))
         fit(frame, labels, schema=of_people)
@@ -566,7 +566,7 @@ def test_without_noise_the_same_rows_give_the_same_model():
 @pytest.mark.parametrize("schema", [SCHEMA, UNKNOWN], ids=["known", "unknown"])
 def test_an_interrupted_fit_releases_nothing_and_stays_spent(schema, monkeypatch):
     ledger = Ledger(Budget(2.0, 1e-6))
-    original = training.gaussian_sum
+    original = descent.gaussian_sum
     steps = iter(range(100))
 
     def interrupted(table, query, ticket):
@@ -574,7 +574,7 @@ def test_an_interrupted_fit_releases_nothing_and_stays_spent(schema, monkeypatch
             raise KeyboardInterrupt
         return original(table, query, ticket)
 
-    monkeypatch.setattr(training, "gaussian_sum", interrupted)
+    monkeypatch.setattr(descent, "gaussian_sum", interrupted)
     model = LocallyLinearClassifier(epsilon=1.5, delta=1e-6, schema=schema, ledger=ledger, **QUICK)
     with pytest.raises(KeyboardInterrupt) as caught:
         model.fit(X, Y)

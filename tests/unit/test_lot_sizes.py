@@ -22,11 +22,11 @@ from voile import (
     Number,
     Schema,
 )
-from voile.federated.networks import train as network_training
 from voile.federated.networks.estimator import NetworkClassifier
 from voile.federated.networks.images import KeptImages
 from voile.federated.networks.queries import NetworkSteps
-from voile.models.locally_linear.train import Adam
+from voile.models import descent
+from voile.models.descent import Adam
 from voile.privacy import noise
 from voile.privacy.clients import updates
 from voile.privacy.events import PoissonGaussian
@@ -246,13 +246,13 @@ def _steps(bits):
 
 
 def _divide_by_the_real_lot(tape, monkeypatch):
-    whole = network_training.gaussian_sum
+    whole = descent.gaussian_sum
 
     def mean(*given):
         release = whole(*given)
         return replace(release, values=release.values / max(sum(tape.lots[-1:]), 1))
 
-    monkeypatch.setattr(network_training, "gaussian_sum", mean)
+    monkeypatch.setattr(descent, "gaussian_sum", mean)
 
 
 def _leave_out_empty_lots(tape, monkeypatch):

@@ -472,7 +472,7 @@ BAD_SETTINGS = [
     ({"mechanism": None}, "mechanism"),
     ({"mechanism": ["sgd"]}, "mechanism"),
     *(({"typical": bad}, "typical") for bad in (-0.1, 1.1, math.nan, "very", True, None)),
-    *(({"image_shape": bad}, "image_shape") for bad in ((4,), (0, 4), (2.0, 2), "4x1", 4, [2, 2])),
+    *(({"image_shape": bad}, "image_shape") for bad in ((4,), (0, 4), (2.0, 2), "4x1", 4, [2] * 3)),
     ({"image_shape": (2, 3)}, "6 pixels"),
     ({"image_shape": (1, 3)}, "4 features"),
     *(({"groups": bad}, "groups") for bad in (0, 1.5, "many", True)),
@@ -647,7 +647,7 @@ def test_the_metric_does_not_look_at_what_cannot_differ():
 
 def test_several_prototypes_of_a_very_wide_table_part(monkeypatch):
     """Beyond some features no matrix of products is released; prototypes must differ anyway."""
-    monkeypatch.setattr("voile.models.lvq.gaussian.MOST_FEATURES_OF_METRIC", 1)
+    monkeypatch.setattr("voile.models.lvq.settings.MOST_FEATURES_OF_METRIC", 1)
     model = fit(GLVQClassifier, epsilon=4.0, prototypes_per_class=2)
     labels, places = model.model_.labels, model.model_.prototypes
     for number in np.unique(labels):

@@ -12,7 +12,7 @@ from voile import Budget, Category, Ledger, Number, Schema, protect
 from voile.errors import PlanError, SettingError
 from voile.models.lvq import metric_steps, space
 from voile.models.lvq.metric_steps import MetricPulls
-from voile.models.lvq.plain import Costs
+from voile.models.lvq.plain import MarginCosts
 from voile.models.lvq.pulls import distances
 from voile.models.lvq.queries import LARGEST_PULL, ClassSums, ClusterSums, Lengths, Pulls
 from voile.models.lvq.space import BITS, CLASSES, ONE, POINTS, SQUARES, Space
@@ -65,7 +65,7 @@ def queries_of(size, seed=0):
         "clusters": ClusterSums(layout, prototypes, labels),
         "pulls": Pulls(layout, prototypes, labels, "glvq", 15.0, 0.5),
         "winners": Pulls(layout, prototypes, labels, "lvq1", 15.0, 0.5),
-        "costs": Costs(layout, prototypes, labels, 15.0),
+        "costs": MarginCosts(layout, prototypes, labels, 15.0),
         "lengths": Lengths(layout, matrix, 2.0),
         "metric": MetricPulls(layout, prototypes, labels, 5.0, 0.5, matrix),
     }
@@ -267,7 +267,7 @@ def test_prototypes_outside_the_cube_are_refused(bad):
         lambda: ClusterSums(layout, place, labels),
         lambda: Pulls(layout, place, labels, "glvq", 1.0, 1.0),
         lambda: MetricPulls(layout, place, labels, 1.0, 1.0, np.eye(2)),
-        lambda: Costs(layout, place, labels, 1.0),
+        lambda: MarginCosts(layout, place, labels, 1.0),
     ):
         with pytest.raises(SettingError, match=r"within|finite"):
             make()
@@ -292,7 +292,7 @@ def test_settings_that_no_bound_survives_are_refused(bad):
     with pytest.raises(SettingError):
         MetricPulls(layout, place, labels, 1.0, bad, np.eye(2))
     with pytest.raises(SettingError):
-        Costs(layout, place, labels, bad)
+        MarginCosts(layout, place, labels, bad)
     if bad != 1e7:
         with pytest.raises(SettingError):
             Lengths(layout, np.eye(2), bad)

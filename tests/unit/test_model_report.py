@@ -28,8 +28,8 @@ from test_report_pages import Elements, figures_of
 import voile
 from voile import Budget, EBMClassifier, Ledger, Schema
 from voile.errors import SettingError
-from voile.models.ebm.history import Edit
 from voile.models.ebm.model import AdditiveModel
+from voile.models.history import Edit
 from voile.models.locally_linear.model import LocallyLinearModel
 from voile.models.lvq.estimator import BY_KIND
 from voile.privacy.accounting import compose

@@ -22,7 +22,7 @@ from explained_models import (
 
 from voile.errors import SettingError
 from voile.explaining import explain_global, explain_local
-from voile.models.ebm.history import Edit
+from voile.models.history import Edit
 from voile.rendering import print_record, write_page
 from voile.report import global_page, local_page, summary_page
 from voile.report.budget_bar import budget_bar, budget_key

@@ -49,6 +49,10 @@ QUERIES = [
 ]
 
 
+def fit_watched(model, rows):
+    return model.fit_table(rows.table, seed=rows.seed)
+
+
 def watched(present=True, canaries=(CANARY,), schema=SCHEMA):
     return watch(X, Y, list(canaries), [present] * len(canaries), schema)
 
@@ -243,7 +247,7 @@ def test_a_watched_fit_is_the_fit_to_the_bit(model, present, tmp_path):
     model = model.set_params(schema=SCHEMA)
     with noise.fixed_noise(5):
         rows = watched(present)
-        watched_fit = clone(model).fit_federated(rows)
+        watched_fit = fit_watched(clone(model), rows)
     with noise.fixed_noise(5):
         fit = clone(model).fit(*((JOINED, [*Y, "yes"]) if present else (X, Y)))
     path = tmp_path / "model.voile"
@@ -259,7 +263,7 @@ def test_a_watched_fit_on_samples_is_that_of_two_clients_to_the_bit(present, tmp
     model = LocallyLinearClassifier(epsilon=4, delta=1e-5, random_state=1, schema=NUMBERS)
     parts = [(POINTS, Y), *([POINT] if present else [])]
     with noise.fixed_noise(5):
-        one = clone(model).fit_federated(watch(POINTS, Y, [POINT], [present], NUMBERS))
+        one = fit_watched(clone(model), watch(POINTS, Y, [POINT], [present], NUMBERS))
     with noise.fixed_noise(5):
         other = clone(model).fit_federated(Federation.local(parts, NUMBERS))
     path = tmp_path / "model.voile"
@@ -269,9 +273,13 @@ def test_a_watched_fit_on_samples_is_that_of_two_clients_to_the_bit(present, tmp
 def test_what_is_found_privately_is_watched_as_far_as_it_is_sums():
     schema = Schema({"a": Category(["x", "y", "z"]), "b": Number()}, target=SCHEMA.target)
     rows = watched(True, schema=schema)
-    model = EBMClassifier(epsilon=4, delta=1e-5, schema=schema).fit_federated(rows)
+    model = EBMClassifier(epsilon=4, delta=1e-5, schema=schema).fit_table(
+        rows.table, seed=rows.seed
+    )
     complete = watched(True)
-    known = EBMClassifier(epsilon=4, delta=1e-5, schema=SCHEMA).fit_federated(complete)
+    known = EBMClassifier(epsilon=4, delta=1e-5, schema=SCHEMA).fit_table(
+        complete.table, seed=complete.seed
+    )
     assert model.model_.schema["b"].upper is not None
     assert rows.looks > complete.looks
     assert rows.scores.shape == (1,)
@@ -279,7 +287,7 @@ def test_what_is_found_privately_is_watched_as_far_as_it_is_sums():
 
 
 def test_receipts_say_that_an_audit_watched(tmp_path):
-    model = EBMClassifier(epsilon=1, delta=1e-5, schema=SCHEMA).fit_federated(watched())
+    model = fit_watched(EBMClassifier(epsilon=1, delta=1e-5, schema=SCHEMA), watched())
     plain = EBMClassifier(epsilon=1, delta=1e-5, schema=SCHEMA).fit(X, Y)
     assert "An audit watched" in str(model.receipt_)
     assert "An audit watched" not in str(plain.receipt_)
@@ -293,12 +301,12 @@ def test_receipts_say_that_an_audit_watched(tmp_path):
 def test_an_audited_fit_spends_like_any_other():
     ledger = Ledger(Budget(1.0, 1e-5))
     model = EBMClassifier(epsilon=0.9, delta=1e-5, schema=SCHEMA, ledger=ledger)
-    model.fit_federated(watched())
+    fit_watched(model, watched())
     assert len(ledger.history()) == 1
     assert ledger.spent().epsilon > 0.8
     rows = watched()
     with pytest.raises(BudgetExceeded):
-        clone(model).fit_federated(rows)
+        fit_watched(clone(model), rows)
     assert (rows.looks, len(ledger.history())) == (0, 1)
 
 
@@ -353,7 +361,7 @@ def test_units_of_several_rows_are_refused():
 
 def test_rows_that_are_summed_without_noise_are_not_evidence():
     rows = watched()
-    EBMClassifier(epsilon=math.inf, schema=SCHEMA).fit_federated(rows)
+    fit_watched(EBMClassifier(epsilon=math.inf, schema=SCHEMA), rows)
     assert rows.looks == 0
     assert rows.scores.tolist() == [0.0]
 
@@ -363,7 +371,7 @@ def test_evidence_is_kept_by_the_steps_of_the_plan():
     X, y = {"x": np.linspace(0.2, 0.8, 30)}, ["no", "yes"] * 15
     rows = watch(X, y, [({"x": [1.0]}, ["yes"])], [True], schema)
     model = EBMClassifier(epsilon=4, delta=1e-5, schema=schema, rounds=3, bins=4)
-    model.fit_federated(rows)
+    fit_watched(model, rows)
     parts = rows.scores_by_step
     assert list(parts) == [line.label for line in model.receipt_.lines]
     np.testing.assert_allclose(sum(parts.values()), rows.scores)

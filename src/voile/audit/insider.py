@@ -24,7 +24,7 @@ from voile.privacy.witness import Watched, watch
 
 def is_watchable(fit: object) -> bool:
     """Whether an insider can watch: an estimator that trains on sums over rows."""
-    return hasattr(fit, "fit_federated") and hasattr(fit, "schema")
+    return hasattr(fit, "fit_table") and hasattr(fit, "schema")
 
 
 class Insider:
@@ -89,12 +89,11 @@ class Insider:
 
     def _fit(self, present: Sequence[bool]) -> tuple[Receipt, Watched]:
         copy = clone(self._estimator)
-        if self._replacing:
-            budget = Budget(copy.epsilon, copy.delta)
-            copy.ledger = Ledger(budget, relation=Relation.REPLACE_ONE)
+        relation = Relation.REPLACE_ONE if self._replacing else Relation.ADD_REMOVE
+        copy.ledger = Ledger(Budget(copy.epsilon, copy.delta), relation=relation)
         X, y = self._dataset
         rows = watch(X, y, self._canaries, present, copy.schema)
-        copy.fit_federated(rows)
+        copy.fit_table(rows.table, seed=rows.seed)
         if rows.looks == 0:
             raise SettingError(
                 f"{type(copy).__name__} made no noised sum that an insider could watch (without "

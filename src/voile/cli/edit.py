@@ -81,7 +81,7 @@ def edit(
         voile edit patients.voile --script edits.yaml --who "Dr. Weber"
     """
     from voile.codec import encode
-    from voile.models.ebm.history import tell_edits
+    from voile.models.history import tell_edits
     from voile.models.load import load
 
     place = check_writable(model if output is None else output)

@@ -9,22 +9,21 @@ each name is a pattern, in which ``{a|b}`` is a or b, and ``{00..12}`` a number 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import Annotated, Any, Literal
 
+from voile.codec import decode
 from voile.datasets.data_set import DataSetFacts
 from voile.errors import DataError
 from voile.schema import Schema
 from voile.schema.files import Format, read_text
+from voile.stored import Size, Stored
 from voile.strict import Strict
 
-FORMAT_KEY = "voile_data_set"
 _STRICT = Strict(DataError, "the file of a data set")
-_TEXTS = ("title", "task", "source", "bounds", "licence", "citation")
-_LISTS = ("splits", "carried", "optional")
-_CHOICES = ("note", "image_shape", "package", "target", "schema", "same_experiment", "download")
+_OPTIONAL = Stored(optional=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,15 +70,6 @@ class Download:
     splits: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
 
-_DOWNLOAD = {
-    "openml": int,
-    **dict.fromkeys(("numbers", "numbered", "missing"), str),
-    **dict.fromkeys(("types", "extra", "in_names", "renamed", "missing_in"), dict),
-    **dict.fromkeys(("classes", "splits"), dict),
-}
-"""What a file can say of a download, and in which form."""
-
-
 @dataclass(frozen=True, slots=True)
 class StoredSet:
     """A set of the catalogue: its facts, and how its rows are kept.
@@ -116,6 +106,74 @@ class StoredSet:
         return f"{self.facts.name}.{'parquet' if self.facts.image_shape is None else 'npz'}"
 
 
+@dataclass(frozen=True)
+class _DownloadFile:
+    """A `Download` as its file has it: columns are listed by their type."""
+
+    openml: Annotated[int | None, _OPTIONAL] = None
+    numbers: Annotated[str, _OPTIONAL] = "double"
+    types: Annotated[Mapping[str, tuple[str, ...]], _OPTIONAL] = field(default_factory=dict)
+    extra: Annotated[Mapping[str, tuple[str, ...]], _OPTIONAL] = field(default_factory=dict)
+    in_names: Annotated[Mapping[str, str], _OPTIONAL] = field(default_factory=dict)
+    numbered: Annotated[str | None, _OPTIONAL] = None
+    renamed: Annotated[Mapping[str, str], _OPTIONAL] = field(default_factory=dict)
+    missing: Annotated[str | None, _OPTIONAL] = None
+    missing_in: Annotated[Mapping[str, str], _OPTIONAL] = field(default_factory=dict)
+    classes: Annotated[Mapping[str, str], _OPTIONAL] = field(default_factory=dict)
+    splits: Annotated[Mapping[str, Mapping[str, int]], _OPTIONAL] = field(default_factory=dict)
+
+    def build(self) -> Download:
+        given = {one.name: getattr(self, one.name) for one in fields(self)}
+        for name in ("types", "extra"):
+            listed = given[name].items()
+            given[name] = {column: kind for kind, columns in listed for column in columns}
+        return Download(**given)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _SetFile:
+    """What stands in the file of a set."""
+
+    voile_data_set: Literal[1]
+    title: str
+    task: str
+    rows: Size
+    source: str
+    bounds: str
+    licence: str
+    citation: str
+    note: Annotated[str, _OPTIONAL] = ""
+    splits: Annotated[tuple[str, ...], _OPTIONAL] = ()
+    image_shape: Annotated[tuple[int, ...] | None, _OPTIONAL] = None
+    package: Annotated[str | None, _OPTIONAL] = None
+    target: Annotated[str | None, _OPTIONAL] = None
+    carried: Annotated[tuple[str, ...], _OPTIONAL] = ()
+    optional: Annotated[tuple[str, ...], _OPTIONAL] = ()
+    same_experiment: Annotated[str | None, _OPTIONAL] = None
+    schema: Annotated[_FamilySchema | None, _OPTIONAL] = None
+    download: Annotated[_DownloadFile | None, _OPTIONAL] = None
+
+
+class _FamilySchema:
+    """A schema in whose file families of columns may stand; spelled out by its reader."""
+
+    def __init__(self, schema: Schema) -> None:
+        self.schema = schema
+
+    @classmethod
+    def from_dict(cls, data: object) -> _FamilySchema:
+        content: Any = data
+        columns: dict[str, object] = {}
+        for name, column in content["columns"].items():
+            family = {key: value for key, value in column.items() if key != "names"}
+            patterns = column.get("names", [])
+            members = [one for pattern in patterns for one in spell_out(pattern)] or [name]
+            for one in members:
+                if columns.setdefault(one, family) is not family:
+                    raise DataError(f"In a schema, column {one!r} must be described once.")
+        return cls(Schema.from_dict({**content, "columns": columns}))
+
+
 @cache
 def read_set(name: str) -> StoredSet:
     """Read what is known of a set, not its rows.
@@ -126,63 +184,24 @@ def read_set(name: str) -> StoredSet:
         If its file says something that is not understood.
     """
     text = files("voile.datasets").joinpath("sets", f"{name}.yaml").read_text(encoding="utf-8")
-    data = _STRICT.fields(
-        read_text(text, Format.YAML), (FORMAT_KEY, "rows", *_TEXTS), name, (*_LISTS, *_CHOICES)
-    )
-    _STRICT.whole(data[FORMAT_KEY], FORMAT_KEY, 1, 1)
-    lists = {key: _STRICT.texts(data.get(key, []), key) for key in _LISTS}
-    words = {key: _STRICT.text(data[key], key) for key in _TEXTS}
-    choices = {
-        key: None if key not in data else _STRICT.text(data[key], key)
-        for key in ("note", "package", "target", "same_experiment")
-    }
-    shape = data.get("image_shape")
-    same = choices["same_experiment"]
-    facts = DataSetFacts(
-        name,
-        rows=_STRICT.whole(data["rows"], "rows", 1),
-        schema=_schema(data.get("schema")) if same is None else read_set(same).facts.schema,
-        note=choices["note"] or "",
-        splits=lists["splits"],
-        image_shape=None if shape is None else tuple(_STRICT.listed(shape, "image_shape")),
-        **words,
-    )
+    found = decode(_SetFile, read_text(text, Format.YAML), _STRICT)
+    if found.same_experiment is not None:
+        schema = read_set(found.same_experiment).facts.schema
+    elif found.schema is not None:
+        schema = found.schema.schema
+    else:
+        raise DataError(f"The file of the set {name!r} has neither schema nor same_experiment.")
+    names = [one.name for one in fields(DataSetFacts) if one.name not in ("name", "schema")]
+    told = {one: getattr(found, one) for one in names}
     return StoredSet(
-        facts,
-        choices["package"],
-        choices["target"],
-        lists["carried"],
-        lists["optional"],
-        same,
-        _download(data["download"]) if "download" in data else None,
+        DataSetFacts(name, schema=schema, **told),
+        found.package,
+        found.target,
+        found.carried,
+        found.optional,
+        found.same_experiment,
+        None if found.download is None else found.download.build(),
     )
-
-
-def _schema(data: object) -> Schema:
-    """Read a schema, with its families of columns spelled out."""
-    content = _STRICT.fields(data, ("voile_schema", "columns", "target"), "schema", ("unit",))
-    columns: dict[str, object] = {}
-    for name, column in content["columns"].items():
-        family = {key: value for key, value in column.items() if key != "names"}
-        patterns = _STRICT.texts(column["names"], name) if "names" in column else ()
-        members = [one for pattern in patterns for one in spell_out(pattern)] or [name]
-        for one in members:
-            if columns.setdefault(one, family) is not family:
-                _STRICT.refuse(f"column {one!r}", "described once", family)
-    return Schema.from_dict({**content, "columns": columns})
-
-
-def _download(data: object) -> Download:
-    """Read how to fetch a set; in the file, columns are listed by their type."""
-    content: dict[str, Any] = dict(_STRICT.fields(data, (), "download", tuple(_DOWNLOAD)))
-    for key, value in content.items():
-        kind = _DOWNLOAD[key]
-        if not isinstance(value, kind):
-            _STRICT.refuse(key, f"a {kind.__name__}", value)
-    for key in ("types", "extra"):
-        listed = content.get(key, {}).items()
-        content[key] = {one: kind for kind, columns in listed for one in columns}
-    return Download(**content)
 
 
 def spell_out(pattern: str) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, Self, SupportsIndex
 from voile.arrays import freeze_arrays
 from voile.codec import Order, Readable
 from voile.errors import DataError
-from voile.models.ebm.history import Edit
+from voile.models.history import Edit
 from voile.privacy.receipt import Receipt
 from voile.privacy.signing import without_signature
 from voile.record import Record

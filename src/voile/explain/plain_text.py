@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from voile.explain.wording import noisy, percent, short, signed, spread
-from voile.models.ebm.history import taken_back
+from voile.models.history import taken_back
 
 if TYPE_CHECKING:
     from voile.explain.explanation import Explanation

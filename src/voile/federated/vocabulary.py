@@ -18,6 +18,7 @@ TABLE_QUESTIONS = (
     "voile.models.locally_linear.pictures",
     "voile.models.locally_linear.projections",
     "voile.models.locally_linear.queries",
+    "voile.models.pixels",
     "voile.models.lvq.metric_steps",
     "voile.models.lvq.plain",
     "voile.models.lvq.queries",

@@ -2,146 +2,49 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TypeGuard
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.validation import check_is_fitted
 
 from voile.errors import DataError, ModelError, SettingError
 from voile.explaining import explain_global, explain_local
 from voile.models import training_settings
-from voile.models.family import Family
 from voile.models.json_files import sign_file
-from voile.models.protocols import Federated
+from voile.models.training import TableTraining, check_two_dimensions, is_array
 from voile.privacy.budget import Budget
 from voile.privacy.ledger import Ledger
-from voile.privacy.origins import own_ledger
 from voile.privacy.public_rows import encode_public
 from voile.privacy.receipt import Receipt
 from voile.privacy.signing import SigningKey, find_key
-from voile.privacy.vault import PrivateTable, protect
 from voile.rendering import draw_card, write_report
-from voile.schema import Category, Number, Schema
+from voile.schema import Category
 
 if TYPE_CHECKING:
     from voile.models.evaluation.record import Evaluation
 
-_COLUMN_VECTOR = "A column-vector y was passed when a 1d array was expected: give y.ravel()."
 
+class PrivateEstimator(TableTraining):
+    """Fitting on private rows, reading public ones, receipt and explanations."""
 
-def is_array(X: object) -> TypeGuard[NDArray[Any]]:
-    """Whether X has a shape but no names, so that columns are told apart by place alone."""
-    return not hasattr(X, "columns") and hasattr(X, "shape")
-
-
-def check_two_dimensions(X: object) -> None:
-    """Refuse a single column or row that is not a table."""
-    if is_array(X) and len(X.shape) < 2:
-        raise DataError(
-            "Expected a 2D array of shape (rows, columns), got one of fewer dimensions. Reshape "
-            "your data: array.reshape(-1, 1) for one column, array.reshape(1, -1) for one row."
-        )
-
-
-class PrivateEstimator(Family):
-    """Fitting on private rows, reading public ones, receipt and explanations.
-
-    Subclasses set ``epsilon``, ``delta``, ``schema`` and ``ledger`` in ``__init__``, and ``model_``
-    in ``fit``.
-    """
-
-    epsilon: float
-    delta: float
-    schema: Schema | None
-    ledger: Ledger | None
-    model_: Any
-
-    def _protect(
-        self, X: object, y: object, target: Number | Category, **weighing: Any
-    ) -> tuple[PrivateTable, Budget, Ledger]:
-        """Check what was given, and put the rows into the vault; nothing is spent yet."""
-        if y is None:
-            raise DataError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None: give "
-                "the target values, or the name of the target column."
-            )
-        check_two_dimensions(X)
-        if getattr(y, "shape", ())[1:] == (1,):
-            warnings.warn(_COLUMN_VECTOR, DataConversionWarning, stacklevel=4)
-        schema = self.schema
-        known = None if schema is None else schema.target
-        if known is not None and type(known) is not type(target):
-            raise SettingError(
-                f"{type(self).__name__} needs a target that is a {type(target).__name__}. Got "
-                f"{known!r} instead: use the other estimator, or correct the schema."
-            )
-        table = protect(X, y, schema=schema, target=known or target, **weighing)
-        budget = Budget(self.epsilon, self.delta)
-        return table, budget, self._ledger_for(budget, tuple(table.schema))
-
-    def fit_federated(self, federation: Federated) -> Self:
-        """Train on the rows of all clients of a federation, which stay where they are.
-
-        The same model as from the rows in one table, however unevenly they lie: training asks for
-        sums over rows, and integers add up exactly in any order.
-
-        Parameters
-        ----------
-        federation : voile.federated.Federation
-
-        Returns
-        -------
-        self
-            Its receipt says who is protected from whom.
-        """
-        budget = Budget(self.epsilon, self.delta)
-        ledger = own_ledger(budget) if self.ledger is None else self.ledger
-        target = self._expected_target()
-        if self.schema is not None and self.schema != federation.schema:
-            raise SettingError(
-                "The estimator's schema is not the one that the federation agreed on: leave it out."
-            )
-        known = federation.schema.target
-        if type(known) is not type(target):
-            raise SettingError(
-                f"{type(self).__name__} needs a target that is a {type(target).__name__}. The "
-                f"federation's schema has {known!r}."
-            )
-        joint = federation.join(ledger)
-        what = f"{type(self).__name__}.fit_federated"
-        with joint:
-            self.model_ = self._train(joint.table, budget, ledger, what, joint.seed)
-        self._describe()
-        return self
-
-    def _expected_target(self) -> Number | Category:
-        """What kind of target is learned."""
-        return Category()
-
-    def _train(
-        self,
-        table: PrivateTable,
-        budget: Budget,
-        ledger: Ledger,
-        what: str,
-        seed: int | None = None,
-    ) -> Any:
-        """The frozen model; ``seed`` is public chance where the user gave none."""
-        raise NotImplementedError
-
-    def _describe(self, X: object = None) -> None:
+    def _describe(self) -> None:
         """Set what scikit-learn expects of a fitted estimator, and note how it was trained."""
         self._trained_with: training_settings.Settings | None
         self._trained_with = training_settings.record_settings(self)
-        self.n_features_in_ = X.shape[1] if is_array(X) else len(self.model_.schema)
+        self.n_features_in_: int = len(self.model_.schema)
+        self._width: int | None = None
+        if isinstance(self.model_.schema.target, Category):
+            self._set_classes(self.model_.classes)
+
+    def _describe_rows(self, X: object) -> None:
+        """The same of how the rows of the fit looked."""
+        if is_array(X):
+            self.n_features_in_ = X.shape[1]
         # Where columns are told apart by place alone, another number of them is a mistake.
-        by_place = is_array(X) or (isinstance(X, list) and self.schema is None)
-        self._width = self.n_features_in_ if by_place else None
+        if is_array(X) or (isinstance(X, list) and self.schema is None):
+            self._width = self.n_features_in_
         names = getattr(X, "columns", None)
         if names is not None and all(isinstance(name, str) for name in names):
             self.feature_names_in_ = np.array(list(self.model_.schema), dtype=object)
@@ -153,10 +56,6 @@ class PrivateEstimator(Family):
         self._width, self.n_features_in_ = other._width, other.n_features_in_
         if hasattr(other, "feature_names_in_"):
             self.feature_names_in_ = other.feature_names_in_
-
-    def _settings(self) -> Any:
-        """The settings, checked; SettingError if no fit can have them."""
-        raise NotImplementedError
 
     @classmethod
     def _told_by(cls, model: Any) -> dict[str, Any]:

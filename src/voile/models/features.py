@@ -140,3 +140,9 @@ def _scaled(values: Floats, column: Column) -> Floats:
         scaled: Floats = (values - _middle(column)) / half
     # Only a missing value stays NaN.
     return np.where(np.isnan(values), np.nan, np.nan_to_num(scaled, posinf=1.0, neginf=-1.0))
+
+
+def public_features(schema: Schema) -> int | None:
+    """How many features there are: public when all levels are, whatever the bounds."""
+    levels = [one.levels for one in schema.values() if isinstance(one, Category)]
+    return None if any(one is None for one in levels) else len(Features(schema))

@@ -139,12 +139,12 @@ def check_epsilons(epsilons: object, delta: object) -> tuple[Budget, ...]:
             )
     if not 1 <= len(given) <= 100:
         raise SettingError(f"Give 1 to 100 'epsilons'. Got {len(given)} instead.")
-    if not (is_number(delta) and 0 < float(delta) < 1):  # type: ignore[arg-type]
+    if not (is_number(delta) and 0 < float(delta) < 1):
         raise SettingError(
             f"The 'delta' of a forecast must be between 0 and 1: Gaussian noise needs some. Got "
             f"{delta!r} instead: give a delta well below one over the number of rows, such as 1e-6."
         )
-    return tuple(Budget(one, float(delta)) for one in sorted({float(x) for x in given}))  # type: ignore[arg-type]
+    return tuple(Budget(one, float(delta)) for one in sorted({float(x) for x in given}))
 
 
 def check_model(model: object, schema: Schema) -> ModelName:
@@ -176,7 +176,7 @@ def _count(schema: Schema, rows: object) -> int:
         raise SettingError(
             f"The 'rows' must be a whole number from 1 to {MOST_ROWS:.0e}. Got {rows!r} instead."
         )
-    return int(rows)  # type: ignore[call-overload,no-any-return]
+    return int(rows)
 
 
 def _classes(
@@ -197,12 +197,12 @@ def _classes(
             "Classes are taken to be equally frequent: give target_rate if they are not."
         )
         return target, (even,) * len(levels)
-    if not (is_number(rate) and 0 < float(rate) <= even):  # type: ignore[arg-type]
+    if not (is_number(rate) and 0 < float(rate) <= even):
         raise SettingError(
             f"The 'target_rate' is the share of the scarcest class: above 0 and at most one over "
             f"the number of classes ({even:.3g}). Got {rate!r} instead."
         )
-    rare = float(rate)  # type: ignore[arg-type]
+    rare = float(rate)
     rest = (1.0 - rare) / (len(levels) - 1)
     return target, (*((rest,) * (len(levels) - 1)), rare)
 
@@ -220,9 +220,9 @@ def _range(target: Number, spread: object, assumed: list[str]) -> tuple[Number, 
             "target_spread if it is known."
         )
         return target, ASSUMED_SPREAD * width
-    if not (is_number(spread) and 0 < float(spread) <= width / 2):  # type: ignore[arg-type]
+    if not (is_number(spread) and 0 < float(spread) <= width / 2):
         raise SettingError(
             f"The 'target_spread' is the standard deviation of the target in its own units: above "
             f"0 and at most half its range ({width / 2:.3g}). Got {spread!r} instead."
         )
-    return target, float(spread)  # type: ignore[arg-type]
+    return target, float(spread)

@@ -6,22 +6,20 @@ import math
 from collections.abc import Sequence
 
 from voile.errors import SettingError
-from voile.models.setting_checks import is_count, is_number
-from voile.planning.additive import forecast_additive
+from voile.models.locally_linear.settings import CLASSES
+from voile.models.setting_checks import DISCOVERY, is_count, is_number
 from voile.planning.attacker import describe_attacker
+from voile.planning.ebm import forecast_additive
 from voile.planning.facts import Facts, ModelName, check_epsilons, check_model, gather_facts
-from voile.planning.maps import forecast_maps
+from voile.planning.locally_linear import forecast_maps
+from voile.planning.lvq import forecast_prototypes
 from voile.planning.noise import ColumnNoise
-from voile.planning.prototypes import forecast_prototypes
 from voile.planning.record import Forecast, MissingFact, sum_up
 from voile.planning.verdict import make_rule
 from voile.privacy.budget import Budget
 from voile.schema import Number, Schema
 
 EPSILONS = (0.1, 0.5, 1.0, 2.0, 4.0, 8.0)
-
-DISCOVERY, CLASSES = 0.15, 0.02
-"""Shares of the budget for what a schema lacks; maps take less if only classes are missing."""
 
 
 def forecast(

@@ -1,13 +1,14 @@
-"""The noise that one column of a model is expected to have."""
+"""The noise that one column of a model is expected to have, and that of a plan's steps."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Self
 
 from voile.codec import Order
 from voile.privacy.events import Gaussian, Plan, PoissonGaussian
-from voile.schema import Category, Number
+from voile.schema import Category
+from voile.schema.columns import Column
 
 
 @dataclass(frozen=True)
@@ -35,25 +36,25 @@ class ColumnNoise:
     noise: float
     kept: float
 
+    @classmethod
+    def of(cls, name: str, column: Column, noise: float, kept: float) -> Self:
+        """Of a column whose number is one figure, and whose levels are one each."""
+        if isinstance(column, Category):
+            return cls(name, "category", len(column.levels or ()), noise, kept)
+        return cls(name, "number", 1, noise, kept)
+
     @property
     def visible(self) -> float:
         """Smallest effect that stands clear of the noise, in the forecast's units."""
         return self.noise / max(self.kept, 1e-9)
-
-    @classmethod
-    def of(cls, name: str, column: Number | Category, noise: float, kept: float) -> ColumnNoise:
-        """Of a number that is seen as a whole, or of all levels of a category."""
-        if isinstance(column, Number):
-            return cls(name, "number", 1, noise, kept)
-        return cls(name, "category", len(column.levels or ()), noise, kept)
 
     def named(self, name: str) -> ColumnNoise:
         """The same of another column of its kind."""
         return replace(self, name=name)
 
 
-def multiplier_of(plan: Plan, label: str) -> float:
-    """The noise of a step of a plan, relative to what one row can change."""
+def noise_multiplier(plan: Plan, label: str) -> float:
+    """Noise of a Gaussian step, relative to what a row can change."""
     event = plan[label]
     assert isinstance(event, (Gaussian, PoissonGaussian))
     return event.noise_multiplier

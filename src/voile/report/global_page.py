@@ -12,7 +12,7 @@ from voile.explain.plain_text import (
 )
 from voile.explain.term import ExplainedTerm
 from voile.explain.wording import noisy, short, spread
-from voile.models.ebm.history import Edit, tell_edits
+from voile.models.history import Edit, tell_edits
 from voile.report.importance import MOST_TERMS, draw_importance
 from voile.report.page import compose_page, fold, heading, paragraph, place_figure, place_table
 from voile.report.section import Section, place_plainly

@@ -10,7 +10,7 @@ from voile.explain.filter_bank import FilterBank
 from voile.explain.global_explanation import GlobalExplanation
 from voile.explain.plain_text import edits_text
 from voile.explain.prototype_explanation import PrototypeExplanation
-from voile.models.ebm.history import Edit
+from voile.models.history import Edit
 from voile.privacy.ledger import Ledger
 from voile.privacy.public_rows import encode_public
 from voile.privacy.receipt import Receipt

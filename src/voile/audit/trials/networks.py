@@ -17,6 +17,7 @@ from sklearn.base import BaseEstimator, clone
 from voile.audit.trials.trial import Trial, at_large_delta
 from voile.errors import MissingExtra
 from voile.privacy.receipt import Receipt
+from voile.privacy.vault import PrivateTable
 from voile.schema import Category, Number, Schema
 
 Floats = NDArray[np.float64]
@@ -75,9 +76,10 @@ class PixelNetwork(BaseEstimator):  # type: ignore[misc]
         """Train on rows."""
         return self._take(self._network().fit(X, y))
 
-    def fit_federated(self, federation: Any) -> Self:
-        """Train on rows that are watched, or with clients."""
-        return self._take(self._network().fit_federated(federation))
+    def fit_table(self, table: PrivateTable, *, seed: int | None = None) -> Self:
+        """Train on rows that are watched."""
+        network = self._network().set_params(ledger=self.ledger)
+        return self._take(network.fit_table(table, seed=seed))
 
     def _take(self, fitted: Any) -> Self:
         self.receipt_: Receipt = fitted.receipt_

@@ -200,7 +200,7 @@ class BlackBox:
             if label == self._output:
                 return place
         if is_count(self._output, 0, width - 1):
-            return int(self._output)  # type: ignore[call-overload, no-any-return]
+            return int(self._output)
         known = f"classes {', '.join(map(repr, self.classes))}, or " if self.classes else ""
         raise SettingError(
             f"The model has no 'output' {self._output!r}: choose among {known}positions 0 to "

@@ -26,8 +26,8 @@ from voile.explain.of_blackbox.word_table import (
     texts_in,
 )
 from voile.explain.of_model.given_values import Texts, tell_rows
-from voile.models.estimator import is_array
-from voile.models.locally_linear.pictures import flatten_pictures
+from voile.models.pixels import flatten_pictures
+from voile.models.training import is_array
 from voile.privacy.public_rows import encode_public
 from voile.schema import Number, Schema
 

@@ -26,7 +26,7 @@ from voile.explain.of_blackbox.native_columns import (
     pandas_column,
     public_kind,
 )
-from voile.models.estimator import check_two_dimensions
+from voile.models.training import check_two_dimensions
 from voile.schema import Schema
 from voile.schema.columns import Column
 from voile.schema.frames import (

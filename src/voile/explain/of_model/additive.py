@@ -15,8 +15,8 @@ from voile.explain.of_model.given_values import tell_rows
 from voile.explain.plain_text import CLASS_SCORE
 from voile.explain.term import ExplainedTerm
 from voile.explain.wording import interval_texts
-from voile.models.ebm.history import Edit
 from voile.models.ebm.model import MISSING, AdditiveModel, Term
+from voile.models.history import Edit
 from voile.privacy.public_rows import encode_public
 from voile.schema import Number
 

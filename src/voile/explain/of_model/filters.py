@@ -18,7 +18,7 @@ from voile.explain.filter_decisions import FilterDecision, FilterDecisions
 from voile.explain.of_model.given_values import explain_features, tell_features
 from voile.explain.plain_text import CLASS_SCORE
 from voile.models.locally_linear.model import LocallyLinearModel
-from voile.models.locally_linear.pictures import flatten_pictures
+from voile.models.pixels import flatten_pictures
 from voile.privacy.public_rows import encode_public
 
 Floats = NDArray[np.float64]

@@ -6,30 +6,22 @@ import math
 from pathlib import Path
 from typing import Any, Self
 
-import numpy as np
-from numpy.typing import NDArray
-from scipy.special import softmax
-from sklearn.base import ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
-from torch import nn
-
 from voile.errors import SettingError
 from voile.federated.fedavg.files import SavedAverage
-from voile.federated.fedavg.fit import Job, fit_model
-from voile.federated.fedavg.settings import Noise, Settings, per_channel
+from voile.federated.fedavg.fit import fit_model
+from voile.federated.fedavg.settings import Noise, Settings
 from voile.federated.federation import Federation
+from voile.federated.networks.estimator import TorchClassifier
 from voile.federated.networks.model import NetworkModel
-from voile.models.estimator import PrivateEstimator
-from voile.models.locally_linear.pictures import flatten_pictures
+from voile.models.fit import FitJob
 from voile.privacy.budget import Budget
 from voile.privacy.ledger import Ledger
 from voile.privacy.origins import own_ledger
+from voile.privacy.vault import PrivateTable
 from voile.schema import Schema
 
-Floats = NDArray[np.float64]
 
-
-class FedAvgClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]
+class FedAvgClassifier(TorchClassifier):
     """Images classified by a network that clients train by turns, and a server averages.
 
     Four modes are there to be compared with, and promise nothing; one protects whole clients. To
@@ -90,6 +82,7 @@ class FedAvgClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]
         Parameters of the fit as plain data; None if a file of an earlier version lacks them.
     """
 
+    _settings_kind = Settings
     delta: float | str  # type: ignore[assignment]
 
     def __init__(
@@ -139,40 +132,16 @@ class FedAvgClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]
         self.pixel_spread = pixel_spread
         self.random_state = random_state
 
-    def _settings(self) -> Settings:
-        shape = tuple(self.image_shape)
-        channels = shape[2] if len(shape) == 3 else 1
-        return Settings(
-            noise=self.noise,
-            architecture=self.architecture,
-            image_shape=shape,
-            rounds=self.rounds,
-            fraction=self.fraction,
-            local_epochs=self.local_epochs,
-            local_batch=self.local_batch,
-            learning_rate=self.learning_rate,
-            server_learning_rate=self.server_learning_rate,
-            server_momentum=self.server_momentum,
-            clip=self._clip(),
-            noisy_share=self.noisy_share,
-            shorten_noised=self.shorten_noised,
-            noise_factor=self.noise_factor,
-            pixel_mean=per_channel(self.pixel_mean, channels),
-            pixel_spread=per_channel(self.pixel_spread, channels),
-            random_state=self.random_state,
-        )
-
-    def _clip(self) -> float:
-        if self.clip == "auto":
-            return CLIENT_CLIP if self.noise == "client" else PUBLISHED_CLIP
-        return self.clip  # type: ignore[return-value]
-
     def fit(self, X: object, y: object = None) -> Self:
         """Refused: averaging needs clients; see `fit_federated`."""
         raise SettingError(
             "FedAvgClassifier trains on clients: use fit_federated(Federation.local(...)),"
             " or NetworkClassifier for rows in one table."
         )
+
+    def fit_table(self, table: PrivateTable, *, seed: int | None = None) -> Self:
+        """Refused, as `fit` is: how many clients hold the rows must be public."""
+        return self.fit(table)
 
     def fit_federated(self, federation: Federation) -> Self:  # type: ignore[override]
         """Train with the clients of a federation, whose rows stay where they are.
@@ -188,10 +157,7 @@ class FedAvgClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]
             Its receipt says who is protected from whom, or that nobody is.
         """
         settings = self._settings()
-        if self.schema is not None and self.schema != federation.schema:
-            raise SettingError(
-                "The estimator's schema is not the one that the federation agreed on: leave it out."
-            )
+        self._check_agreed(federation.schema)
         clients = len(federation.terms.clients)
         delta = self.delta
         if delta == "auto":
@@ -206,18 +172,12 @@ class FedAvgClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]
             ledger = own_ledger(
                 budget if settings.noise == "client" else Budget(math.inf, budget.delta)
             )
-        joint = federation.join(ledger)
-        seed = joint.seed if settings.random_state is None else int(settings.random_state)
         what = f"{type(self).__name__}.fit_federated"
-        with joint:
-            self.model_ = fit_model(Job(joint.table, clients, budget, ledger, settings, what, seed))
+        with federation.join(ledger) as joint:
+            job = FitJob(joint.table, budget, ledger, what)
+            self.model_ = fit_model(job, self._settings(joint.seed), clients)
         self._describe()
         return self
-
-    def _describe(self, X: object = None) -> None:
-        super()._describe(X)
-        model: NetworkModel = self.model_
-        self._set_classes(model.classes)
 
     @classmethod
     def _told_by(cls, model: NetworkModel) -> dict[str, Any]:
@@ -230,47 +190,8 @@ class FedAvgClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]
             "random_state": model.description.seed,
         }
 
-    def _encode(self, X: object) -> dict[str, Any]:
-        return super()._encode(flatten_pictures(X, tuple(self.image_shape)))
-
-    def _scores(self, X: object) -> Floats:
-        columns = self._encode(X)
-        model: NetworkModel = self.model_
-        return model.decide(columns)
-
-    def decision_function(self, X: object) -> Floats:
-        """Scores of the classes.
-
-        Returns
-        -------
-        ndarray of shape (rows, classes), or (rows,) for two classes
-            For two classes, that of the second minus that of the first: its log odds.
-        """
-        scores = self._scores(X)
-        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
-
-    def predict_proba(self, X: object) -> Floats:
-        """Probabilities of the classes, shape (rows, classes)."""
-        return np.asarray(softmax(self._scores(X), axis=1))
-
-    def predict(self, X: object) -> NDArray[Any]:
-        """Class with the highest score of each row, shape (rows,)."""
-        scores = self._scores(X)
-        chosen: NDArray[Any] = self.classes_[scores.argmax(axis=1)]
-        return chosen
-
-    def to_torch(self) -> nn.Module:
-        """The network as a torch module: pixels from 0 to 1, (rows, channels, height, width)."""
-        check_is_fitted(self)
-        model: NetworkModel = self.model_
-        return model.to_torch()
-
     def _write(self, path: str | Path) -> Path:
         return SavedAverage.write(self.model_, path, self.training_settings_)
-
-
-CLIENT_CLIP = 1.0
-PUBLISHED_CLIP = 5.0
 
 
 def load_estimator(data: Any) -> FedAvgClassifier:

@@ -10,35 +10,35 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.federated.fedavg.placement import target_layers
-from voile.federated.fedavg.settings import PLACED, Settings, check_schema
+from voile.federated.fedavg.settings import (
+    PLACED,
+    ROUNDS_LOOK,
+    Settings,
+    check_schema,
+    plan_shape,
+)
 from voile.federated.fedavg.work import COUNTED_BOUND, ClientUpdate, LocalTraining, PublishedUpload
 from voile.federated.networks.architectures import Description, initial_weights
 from voile.federated.networks.images import KeptImages, Standard
 from voile.federated.networks.model import NetworkModel
+from voile.models.fit import FitJob, looking_at_rows
 from voile.models.progress import progress_bar
 from voile.privacy.accounting import compose
 from voile.privacy.budget import Budget, Relation
-from voile.privacy.calibrate import calibrate, gaussian_share, poisson_share
 from voile.privacy.clients.sampling import unprotected_client_sum
 from voile.privacy.clients.terms import CLIENT
 from voile.privacy.clients.updates import client_sum
 from voile.privacy.events import Gaussian, Plan, Step, Unprotected
-from voile.privacy.grant import Grant
-from voile.privacy.ledger import Ledger
+from voile.privacy.grant import Grant, Ticket
 from voile.privacy.receipt import Receipt, write_receipt
-from voile.privacy.vault import PrivateTable, keep
+from voile.privacy.vault import keep
 
 Floats = NDArray[np.float64]
-
-ROUNDS_LOOK = "rounds"
+Turn = Callable[[Ticket, Floats, int], Floats]
+"""A round: the weights before it, and its number, to the weights after it."""
 
 _WHOLE = "for whole clients"
 """In the server's ledger: its line counts clients; clients have words of their own for it."""
-
-_INTERRUPTED = (
-    "Training was interrupted: nothing of it is released, and what it was to cost stays spent in "
-    "the ledgers, because the rows were looked at."
-)
 
 _PLACEMENTS = {
     "dp_faithful": "everywhere",
@@ -48,101 +48,39 @@ _PLACEMENTS = {
 
 
 @dataclass(frozen=True, eq=False)
-class Job:
-    """What a fit works with.
+class Schedule:
+    """What follows from settings and public facts, and is the same in every round.
 
     Attributes
     ----------
-    table : PrivateTable
-        Rows at the clients.
+    settings : Settings
+    description : Description
+    bits : int
+        Of the kept pixels.
     clients : int
-        Public: how many clients there are.
+        Public: how many there are.
     budget : Budget
         Of the promise for clients; nominal in published modes.
-    ledger : Ledger
-    settings : Settings
-    what : str
-        For the ledger.
-    seed : int
-        Public chance.
     """
 
-    table: PrivateTable
+    settings: Settings
+    description: Description
+    bits: int
     clients: int
     budget: Budget
-    ledger: Ledger
-    settings: Settings
-    what: str
-    seed: int
-
-
-def fit_model(job: Job) -> NetworkModel:
-    """Pay, train round by round, and freeze what came out.
-
-    Raises
-    ------
-    BudgetExceeded
-        If the plan does not fit a ledger; nothing was spent by the one that refuses.
-    """
-    settings, schema = job.settings, job.table.schema
-    description = Description(
-        settings.architecture, settings.network_shape, check_schema(schema, settings), job.seed
-    )
-    module = description.build()  # what cannot be trained costs nothing
-    if settings.noise in PLACED:
-        target_layers(module)
-    if settings.published:
-        settings.published_scale(job.budget.epsilon, job.budget.delta)
-    unit: str | None
-    run: Callable[[Job, Grant, _Course], Floats]
-    if settings.noise == "client":
-        plan = plan_for_clients(job.budget, settings, job.ledger.relation)
-        unit, run = CLIENT, _protect
-    else:
-        plan = Plan((Step(ROUNDS_LOOK, Unprotected(settings.rounds)),))
-        unit, run = None, (_publish if settings.published else _average)
-    what = f"{job.what} ({_WHOLE})" if unit else job.what
-    grant = job.ledger.pay(plan, job.table, what, unit=unit)
-    kept = KeptImages(schema)
-    course = _Course(description, settings, kept.bits)
-    keep(job.table, kept.columns, kept.prepare)
-    try:
-        weights = run(job, grant, course)
-    except KeyboardInterrupt as interruption:
-        interruption.add_note(_INTERRUPTED)
-        raise
-    receipt = _receipt(job, grant)
-    shape = tuple(int(one) for one in settings.image_shape)
-    return NetworkModel(
-        schema, description, weights, course.standard, shape, settings.noise, receipt
-    )
-
-
-def plan_for_clients(
-    budget: Budget, settings: Settings, relation: Relation = Relation.ADD_REMOVE
-) -> Plan:
-    """All rounds of a promise for whole clients, with the noise that the budget asks for."""
-    rate, rounds = settings.fraction, settings.rounds
-    if rate < 1.0:
-        step = poisson_share(ROUNDS_LOOK, 1.0, rate=rate, count=rounds)
-    else:
-        step = gaussian_share(ROUNDS_LOOK, 1.0, count=rounds)
-    return calibrate(budget, Plan((step,)), relation)
-
-
-@dataclass(frozen=True, eq=False)
-class _Course:
-    """What is the same in every round."""
-
-    description: Description
-    settings: Settings
-    bits: int
 
     @property
     def standard(self) -> Standard:
-        return Standard(self.settings.pixel_mean, self.settings.pixel_spread, self.bits)
+        """How pixels become inputs."""
+        return Standard(self.settings.means, self.settings.spreads, self.bits)
+
+    @property
+    def published_scale(self) -> float:
+        """Standard deviation of the published noise for a client with a single row."""
+        return self.settings.published_scale(self.budget.epsilon, self.budget.delta)
 
     def training(self, weights: Floats, turn: int, clip: float | None = None) -> LocalTraining:
+        """What a client does in a round."""
         one, settings = self.description, self.settings
         return LocalTraining(
             architecture=one.architecture,
@@ -150,8 +88,8 @@ class _Course:
             classes=one.classes,
             network_seed=one.seed,
             weights=weights,
-            means=settings.pixel_mean,
-            spreads=settings.pixel_spread,
+            means=settings.means,
+            spreads=settings.spreads,
             bits=self.bits,
             epochs=settings.local_epochs,
             batch=settings.local_batch,
@@ -161,61 +99,112 @@ class _Course:
         )
 
 
-def _average(job: Job, grant: Grant, course: _Course) -> Floats:
-    """Plain federated averaging (McMahan et al. 2017), clients weighted by their rows."""
-    weights, server = initial_weights(course.description), _Server(job.settings)
-    with progress_bar("rounds", job.settings.rounds) as progress:
-        for turn in range(job.settings.rounds):
-            work = ClientUpdate(course.training(weights, turn), COUNTED_BOUND, counted=True)
-            found = _sum_of_some(job, grant, work)
-            if found is not None:
-                weights = server.step(weights, found)
-            progress(turn + 1)
-    return weights
+def fit_model(job: FitJob, settings: Settings, clients: int) -> NetworkModel:
+    """Pay, train round by round, and freeze what came out.
 
+    Parameters
+    ----------
+    job : FitJob
+        Its table's rows lie with the clients.
+    settings : Settings
+        With a random_state.
+    clients : int
+        Public: how many there are.
 
-def _publish(job: Job, grant: Grant, course: _Course) -> Floats:
-    """The published modes: the mean of noised weights, clients weighted by their rows."""
-    settings = job.settings
-    weights = initial_weights(course.description)
-    scale = settings.published_scale(job.budget.epsilon, job.budget.delta)
-    with progress_bar("rounds", settings.rounds) as progress:
+    Raises
+    ------
+    BudgetExceeded
+        If the plan does not fit a ledger; nothing was spent by the one that refuses.
+    """
+    schema, seed = job.table.schema, settings.random_state
+    assert seed is not None
+    classes = check_schema(schema, settings)
+    description = Description(settings.architecture, settings.network_shape, classes, seed)
+    module = description.build()  # what cannot be trained costs nothing
+    kept = KeptImages(schema)
+    schedule = Schedule(settings, description, kept.bits, clients, job.budget)
+    if settings.noise in PLACED:
+        target_layers(module)
+    unit: str | None
+    if settings.noise == "client":
+        plan = job.plan(plan_shape(settings.fraction, settings.rounds))
+        unit, take_turn = CLIENT, _protect(job, schedule)
+    else:
+        plan = Plan((Step(ROUNDS_LOOK, Unprotected(settings.rounds)),))
+        unit, take_turn = None, (_publish if settings.published else _average)(job, schedule)
+    grant = job.ledger.pay(
+        plan, job.table, f"{job.what} ({_WHOLE})" if unit else job.what, unit=unit
+    )
+    keep(job.table, kept.columns, kept.prepare)
+    weights = initial_weights(description)
+    with looking_at_rows(), progress_bar("rounds", settings.rounds) as progress:
         for turn in range(settings.rounds):
-            training = course.training(weights, turn, settings.clip)
-            work = PublishedUpload(
-                training,
-                scale,
-                _PLACEMENTS[settings.noise],
-                settings.noisy_share,
-                settings.shorten_noised,
-            )
-            found = _sum_of_some(job, grant, work)
-            weights = weights if found is None else found
+            weights = take_turn(grant.take(ROUNDS_LOOK), weights, turn)
             progress(turn + 1)
-    return weights
+    receipt = _receipt(job, schedule, grant)
+    return NetworkModel(
+        schema,
+        description,
+        weights,
+        schedule.standard,
+        settings.image_shape,
+        settings.noise,
+        receipt,
+    )
 
 
-def _sum_of_some(job: Job, grant: Grant, work: ClientUpdate | PublishedUpload) -> Floats | None:
+def _average(job: FitJob, schedule: Schedule) -> Turn:
+    """Plain federated averaging (McMahan et al. 2017), clients weighted by their rows."""
+    server = _Server(schedule.settings)
+
+    def turn(ticket: Ticket, weights: Floats, number: int) -> Floats:
+        work = ClientUpdate(schedule.training(weights, number), COUNTED_BOUND, counted=True)
+        mean = _mean_of_some(job, schedule, ticket, work)
+        return weights if mean is None else server.step(weights, mean)
+
+    return turn
+
+
+def _publish(job: FitJob, schedule: Schedule) -> Turn:
+    """The published modes: the mean of noised weights, clients weighted by their rows."""
+    settings, scale = schedule.settings, schedule.published_scale
+
+    def turn(ticket: Ticket, weights: Floats, number: int) -> Floats:
+        work = PublishedUpload(
+            schedule.training(weights, number, settings.bound),
+            scale,
+            _PLACEMENTS[settings.noise],
+            settings.noisy_share,
+            settings.shorten_noised,
+        )
+        mean = _mean_of_some(job, schedule, ticket, work)
+        return weights if mean is None else mean
+
+    return turn
+
+
+def _protect(job: FitJob, schedule: Schedule) -> Turn:
+    """A promise for whole clients (McMahan et al. 2018): noised sums of clipped updates."""
+    settings, server = schedule.settings, _Server(schedule.settings)
+    # How many clients there are is public; how many were chosen is not.
+    expected = settings.fraction * schedule.clients
+
+    def turn(ticket: Ticket, weights: Floats, number: int) -> Floats:
+        work = ClientUpdate(schedule.training(weights, number), settings.bound)
+        total = client_sum(job.table, work, ticket).values
+        return server.step(weights, total / expected)
+
+    return turn
+
+
+def _mean_of_some(
+    job: FitJob, schedule: Schedule, ticket: Ticket, work: ClientUpdate | PublishedUpload
+) -> Floats | None:
     """Mean over the rows of the clients that took part; None if there were none."""
-    ticket = grant.take(ROUNDS_LOOK)
-    values = unprotected_client_sum(job.table, work, ticket, job.settings.fraction).values
+    fraction = schedule.settings.fraction
+    values = unprotected_client_sum(job.table, work, ticket, fraction).values
     # A vector that was shortened was shortened with its number of rows.
     return None if values[-1] < 1e-6 else values[:-1] / values[-1]
-
-
-def _protect(job: Job, grant: Grant, course: _Course) -> Floats:
-    """A promise for whole clients (McMahan et al. 2018): noised sums of clipped updates."""
-    settings = job.settings
-    weights, server = initial_weights(course.description), _Server(settings)
-    # How many clients there are is public; how many were chosen is not.
-    expected = settings.fraction * job.clients
-    with progress_bar("rounds", settings.rounds) as progress:
-        for turn in range(settings.rounds):
-            work = ClientUpdate(course.training(weights, turn), settings.clip)
-            total = client_sum(job.table, work, grant.take(ROUNDS_LOOK)).values
-            weights = server.step(weights, total / expected)
-            progress(turn + 1)
-    return weights
 
 
 class _Server:
@@ -232,17 +221,17 @@ class _Server:
         return np.asarray(weights + self._rate * self._speed)
 
 
-def _receipt(job: Job, grant: Grant) -> Receipt:
-    settings = job.settings
-    if settings.noise != "client":
+def _receipt(job: FitJob, schedule: Schedule, grant: Grant) -> Receipt:
+    where = f"Federated: rows lay with {schedule.clients} clients and did not leave them."
+    if schedule.settings.noise != "client":
         receipt = write_receipt(grant, Budget(math.inf, job.budget.delta))
-        return replace(receipt, notes=(_where(job), *_no_guarantee(job)))
+        return replace(receipt, notes=(where, *_no_guarantee(schedule)))
     receipt = write_receipt(grant, job.budget)
     if not receipt.guarantee and not math.isfinite(receipt.epsilon):
-        return replace(receipt, notes=(_where(job), "There was no noise, and so no guarantee."))
+        return replace(receipt, notes=(where, "There was no noise, and so no guarantee."))
     for_row = _row_epsilon(grant.plan, job.ledger.relation, job.budget.delta)
     notes = (
-        _where(job),
+        where,
         "This protects each client, with all of its rows, from everybody who sees the model, the "
         "other clients included; the aggregator saw the exact update of each client that it asked, "
         "knows whom it asked, and is trusted with both.",
@@ -269,12 +258,8 @@ def _row_epsilon(plan: Plan, relation: Relation, delta: float) -> float:
     return compose(events, Relation.REPLACE_ONE).epsilon(delta)
 
 
-def _where(job: Job) -> str:
-    return f"Federated: rows lay with {job.clients} clients and did not leave them."
-
-
-def _no_guarantee(job: Job) -> tuple[str, ...]:
-    settings, budget = job.settings, job.budget
+def _no_guarantee(schedule: Schedule) -> tuple[str, ...]:
+    settings, budget = schedule.settings, schedule.budget
     if settings.noise == "none":
         return ("Updates of clients were averaged without noise: nobody is protected by it.",)
     nominal = (

@@ -12,10 +12,11 @@ import math
 from dataclasses import dataclass
 
 from voile.errors import SettingError
+from voile.federated.fedavg.settings import plan_shape
 from voile.models.setting_checks import is_count, is_number
 from voile.privacy.budget import Budget
-from voile.privacy.calibrate import calibrate, gaussian_share, poisson_share
-from voile.privacy.events import Gaussian, Plan, PoissonGaussian
+from voile.privacy.calibrate import calibrate
+from voile.privacy.events import Gaussian, PoissonGaussian
 
 _MOST_CLIENTS = 2**40
 _DELTA_POWER = 1.1
@@ -94,11 +95,7 @@ def client_noise(
     budget = Budget(epsilon, chosen)
     if budget.unlimited:
         raise SettingError("An infinite epsilon needs no noise, and no number of clients.")
-    if fraction < 1.0:
-        step = poisson_share("rounds", 1.0, rate=fraction, count=rounds)
-    else:
-        step = gaussian_share("rounds", 1.0, count=rounds)
-    event = calibrate(budget, Plan((step,))).events[0]
+    event = calibrate(budget, plan_shape(fraction, rounds)).events[0]
     assert isinstance(event, (Gaussian, PoissonGaussian))
     return ClientNoise(
         epsilon, chosen, clients, rounds, fraction, event.noise_multiplier, parameters

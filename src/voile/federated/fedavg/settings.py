@@ -3,12 +3,30 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Annotated, Literal, get_args
 
 from voile.errors import SchemaError, SettingError
-from voile.models.setting_checks import check_columns_and_classes, is_count, is_number
+from voile.models.pixels import channels_first
+from voile.models.setting_checks import (
+    Allowed,
+    CheckedSettings,
+    above,
+    check_columns_and_classes,
+    choice,
+    count,
+    is_number,
+    or_auto,
+    or_none,
+    picture_shape,
+    truth,
+)
+from voile.privacy.calibrate import gaussian_share, poisson_share
+from voile.privacy.events import Plan
 from voile.schema import Category, Number, Schema
+
+ROUNDS_LOOK = "rounds"
 
 Noise = Literal["none", "dp_faithful", "random_faithful", "gradcam_faithful", "client"]
 NOISES: tuple[str, ...] = get_args(Noise)
@@ -17,8 +35,14 @@ PLACED = ("random_faithful", "gradcam_faithful")
 """Modes that leave some filters without noise."""
 
 
+_CLIENT_CLIP, _PUBLISHED_CLIP = 1.0, 5.0
+
+_MOMENTUM = Allowed(lambda v: is_number(v) and 0.0 <= v < 1.0, "in [0, 1)", float)
+_SHARE = Allowed(lambda v: is_number(v) and 0.0 < v < 1.0, "between 0 and 1, such as 0.25", float)
+
+
 @dataclass(frozen=True)
-class Settings:
+class Settings(CheckedSettings):
     """What a fit does, in whichever mode.
 
     Attributes
@@ -36,7 +60,7 @@ class Settings:
         Of the clients' steps.
     server_learning_rate, server_momentum : float
         What the server does with a mean update; plain averaging is 1 and 0.
-    clip : float
+    clip : float or None
         Norm of a client's whole update ("client"), or of each step's gradient (published modes).
     noisy_share : float
         Part of the filters that are noised where some are left out.
@@ -44,84 +68,62 @@ class Settings:
         Whether noised filters are shortened to kept ones ("gradcam_faithful").
     noise_factor : float
         Raises the published noise.
-    pixel_mean, pixel_spread : tuple of float
-        Public: how pixels from 0 to 1 are standardised, one number per channel.
+    pixel_mean, pixel_spread : float, or one per channel
+        Public: how pixels from 0 to 1 are standardised.
     random_state : int or None
     """
 
-    noise: str
+    noise: Annotated[Noise, choice(Noise)]
     architecture: str
-    image_shape: tuple[int, ...]
-    rounds: int
-    fraction: float
-    local_epochs: int
-    local_batch: int
-    learning_rate: float
-    server_learning_rate: float
-    server_momentum: float
-    clip: float
-    noisy_share: float
-    shorten_noised: bool
-    noise_factor: float
-    pixel_mean: tuple[float, ...]
-    pixel_spread: tuple[float, ...]
-    random_state: int | None
+    image_shape: Annotated[tuple[int, ...], picture_shape(2, 3, most=4096)]
+    rounds: Annotated[int, count(1, 1_000_000)]
+    # Bounds keep vectors within what whole numbers of a grid can hold.
+    fraction: Annotated[float, above(0.0, 1.0)]
+    local_epochs: Annotated[int, count(1, 1000)]
+    local_batch: Annotated[int, count(1, 2**20)]
+    learning_rate: Annotated[float, above(0.0, 1e3)]
+    server_learning_rate: Annotated[float, above(0.0, 1e3)]
+    server_momentum: Annotated[float, _MOMENTUM]
+    clip: Annotated[float | None, or_auto(above(0.0, 1e6))]
+    noisy_share: Annotated[float, _SHARE]
+    shorten_noised: Annotated[bool, truth()]
+    noise_factor: Annotated[float, above(0.0, 1e6)]
+    pixel_mean: float | tuple[float, ...]
+    pixel_spread: float | tuple[float, ...]
+    random_state: Annotated[int | None, or_none(count(0, 2**31 - 1))]
 
     def __post_init__(self) -> None:
-        if self.noise not in NOISES:
-            raise SettingError(
-                f"The 'noise' must be one of {', '.join(map(repr, NOISES))}. Got {self.noise!r} "
-                "instead."
-            )
-        shape = self.image_shape
-        if len(shape) not in (2, 3) or not all(is_count(one, 1, 4096) for one in shape):
-            raise SettingError(
-                "The 'image_shape' must be (height, width) or (height, width, channels). Got "
-                f"{shape!r} instead."
-            )
-        for name, high in (("rounds", 1_000_000), ("local_epochs", 1000), ("local_batch", 2**20)):
-            if not is_count(getattr(self, name), 1, high):
-                raise SettingError(
-                    f"The '{name}' must be a whole number from 1 to {high}. Got "
-                    f"{getattr(self, name)!r} instead."
-                )
-        # Bounds keep vectors within what whole numbers of a grid can hold.
-        _check_range("fraction", self.fraction, 0.0, 1.0)
-        _check_range("learning_rate", self.learning_rate, 0.0, 1e3)
-        _check_range("server_learning_rate", self.server_learning_rate, 0.0, 1e3)
-        _check_range("clip", self.clip, 0.0, 1e6)
-        _check_range("noise_factor", self.noise_factor, 0.0, 1e6)
-        if not (is_number(self.server_momentum) and 0.0 <= self.server_momentum < 1.0):
-            raise SettingError(
-                f"The 'server_momentum' must be in [0, 1). Got {self.server_momentum!r} instead."
-            )
-        if not (is_number(self.noisy_share) and 0.0 < self.noisy_share < 1.0):
-            raise SettingError(
-                f"The 'noisy_share' must be between 0 and 1, such as 0.25. Got "
-                f"{self.noisy_share!r} instead."
-            )
+        super().__post_init__()
         if self.published and (self.server_learning_rate, self.server_momentum) != (1.0, 0.0):
             raise SettingError(
                 "The published algorithms average weights: leave 'server_learning_rate' at 1 and "
                 "'server_momentum' at 0."
             )
-        if not isinstance(self.shorten_noised, bool):
-            raise SettingError("The 'shorten_noised' must be True or False.")
         if self.shorten_noised and self.noise != "gradcam_faithful":
             raise SettingError("The 'shorten_noised' is for noise='gradcam_faithful' alone.")
-        if self.random_state is not None and not is_count(self.random_state, 0, 2**31 - 1):
-            raise SettingError(
-                "The 'random_state' must be None or a whole number from 0 to 2**31 - 1. Got "
-                f"{self.random_state!r} instead."
-            )
         channels = self.network_shape[0]
         for name in ("pixel_mean", "pixel_spread"):
-            values = getattr(self, name)
+            values = per_channel(getattr(self, name), channels)
             good = all(is_number(one) and math.isfinite(one) for one in values)
             if len(values) != channels or not good:
                 raise SettingError(f"Give '{name}' as a number, or as {channels}, one per channel.")
-        if min(self.pixel_spread) <= 0:
+        if min(self.spreads) <= 0:
             raise SettingError("The 'pixel_spread' must be > 0.")
+
+    @property
+    def means(self) -> tuple[float, ...]:
+        """Mean of the pixels of each channel."""
+        return per_channel(self.pixel_mean, self.network_shape[0])
+
+    @property
+    def spreads(self) -> tuple[float, ...]:
+        """The same of their spread."""
+        return per_channel(self.pixel_spread, self.network_shape[0])
+
+    @property
+    def bound(self) -> float:
+        """The clip, or the usual one of the mode."""
+        return self.clip or (_CLIENT_CLIP if self.noise == "client" else _PUBLISHED_CLIP)
 
     @property
     def published(self) -> bool:
@@ -131,8 +133,7 @@ class Settings:
     @property
     def network_shape(self) -> tuple[int, int, int]:
         """Channels, height, width."""
-        height, width = int(self.image_shape[0]), int(self.image_shape[1])
-        return int(self.image_shape[2]) if len(self.image_shape) == 3 else 1, height, width
+        return channels_first(self.image_shape)
 
     def published_scale(self, epsilon: float, delta: float) -> float:
         """Standard deviation of the published noise for a client with a single row.
@@ -141,7 +142,7 @@ class Settings:
         and e = epsilon / (fraction x rounds), times `noise_factor`. A client divides it by its n.
         """
         each = epsilon / (self.fraction * self.rounds)
-        sensitivity = 2.0 * self.learning_rate * self.clip
+        sensitivity = 2.0 * self.learning_rate * self.bound
         scale = math.sqrt(2.0 * math.log(1.25 / delta)) * sensitivity / each * self.noise_factor
         if not scale < 1e9:
             raise SettingError(
@@ -151,16 +152,9 @@ class Settings:
         return scale
 
 
-def _check_range(name: str, value: object, low: float, high: float) -> None:
-    if not (is_number(value) and low < value <= high):  # type: ignore[operator]
-        raise SettingError(f"The '{name}' must be > {low:g} and <= {high:g}. Got {value!r}.")
-
-
-def per_channel(value: object, channels: int) -> tuple[float, ...]:
+def per_channel(value: float | Sequence[float], channels: int) -> tuple[float, ...]:
     """One number for all channels, or one for each; anything else is refused later."""
-    if isinstance(value, (list, tuple)):
-        return tuple(value)
-    return (value,) * channels  # type: ignore[return-value]
+    return tuple(value) if isinstance(value, Sequence) else (value,) * channels
 
 
 def check_schema(schema: Schema, settings: Settings) -> int:
@@ -182,3 +176,10 @@ def check_schema(schema: Schema, settings: Settings) -> int:
             f"{len(schema)} columns."
         )
     return len(target.levels)
+
+
+def plan_shape(fraction: float, rounds: int) -> Plan:
+    """All rounds of a promise for whole clients, each sampled by a coin of its own."""
+    if fraction < 1.0:
+        return Plan((poisson_share(ROUNDS_LOOK, 1.0, rate=fraction, count=rounds),))
+    return Plan((gaussian_share(ROUNDS_LOOK, 1.0, count=rounds),))

@@ -297,7 +297,7 @@ def _new_module(description: Description) -> nn.Module:
 
 def _check_above_zero(name: str, value: object, high: float) -> None:
     # Written so that what is not a number is refused, too.
-    if not (is_number(value) and 0.0 < value <= high):  # type: ignore[operator]
+    if not (is_number(value) and 0.0 < value <= high):
         raise SettingError(
             f"The '{name}' of a client's work must be > 0 and <= {high:g}. Got {value!r} instead."
         )

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, Self, TypeVar
+from typing import Any, Literal, Self
 
-import numpy as np
 from numpy.typing import NDArray
-from scipy.special import softmax
-from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
@@ -17,20 +13,26 @@ from voile.federated.networks.files import SavedNetwork
 from voile.federated.networks.fit import fit_model
 from voile.federated.networks.model import NetworkModel
 from voile.federated.networks.settings import Placement, Settings
-from voile.models.estimator import PrivateEstimator, is_array
-from voile.models.locally_linear.fit import with_range
-from voile.models.locally_linear.pictures import flatten_pictures
-from voile.privacy.budget import Budget
+from voile.models.classifier import ScoringClassifier
+from voile.models.fit import FitJob
 from voile.privacy.ledger import Ledger
-from voile.privacy.vault import PrivateTable
-from voile.schema import Category, Schema
+from voile.schema import Schema
 
-Floats = NDArray[np.float64]
-T = TypeVar("T")
 Auto = Literal["auto"]
 
 
-class NetworkClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]
+class TorchClassifier(ScoringClassifier):
+    """A classifier of images whose model is a network."""
+
+    model_: NetworkModel
+
+    def to_torch(self) -> nn.Module:
+        """The network as a torch module: pixels from 0 to 1, (rows, channels, height, width)."""
+        check_is_fitted(self)
+        return self.model_.to_torch()
+
+
+class NetworkClassifier(TorchClassifier):
     """Private classes of images by a neural network, trained on noised sums of clipped gradients.
 
     DP-SGD (Abadi et al. 2016) over Poisson-sampled lots, with exact sums: what one image adds is
@@ -73,6 +75,8 @@ class NetworkClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         Parameters of the fit as plain data; None if a file of an earlier version lacks them.
     """
 
+    _settings_kind = Settings
+
     def __init__(
         self,
         *,
@@ -104,20 +108,6 @@ class NetworkClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         self.clip = clip
         self.random_state = random_state
 
-    def _settings(self) -> Settings:
-        shape = self.image_shape
-        return Settings(
-            image_shape=tuple(shape) if isinstance(shape, list) else shape,
-            architecture=self.architecture,
-            placement=self.placement,
-            public_images=self.public_images,
-            lot=_or_none(self.lot),
-            steps=_or_none(self.steps),
-            learning_rate=_or_none(self.learning_rate),
-            clip=_or_none(self.clip),
-            random_state=None if self.random_state is None else self.random_state,
-        )
-
     def fit(self, X: object, y: object = None) -> Self:
         """Train on private rows.
 
@@ -131,41 +121,10 @@ class NetworkClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         -------
         self
         """
-        self._settings()  # refuses before rows are looked at
-        X = self._flat(X)
-        table, budget, ledger = self._protect(X, y, Category())
-        if is_array(X) and X.dtype == np.uint8:
-            # The type is public, and with it the range.
-            table = table.with_schema(with_range(table.schema, 255.0))
-        self.model_ = self._train(table, budget, ledger, f"{type(self).__name__}.fit")
-        self._describe(X)
-        return self
+        return self._fit(X, y)
 
-    def _train(
-        self,
-        table: PrivateTable,
-        budget: Budget,
-        ledger: Ledger,
-        what: str,
-        seed: int | None = None,
-    ) -> NetworkModel:
-        settings = self._settings()
-        if settings.random_state is None:
-            settings = replace(settings, random_state=seed)
-        return fit_model(table, budget, ledger, settings, what)
-
-    def _flat(self, X: object) -> object:
-        """Pictures as rows of pixels."""
-        shape = self.image_shape
-        return X if shape is None else flatten_pictures(X, tuple(shape))
-
-    def _encode(self, X: object) -> dict[str, Any]:
-        return super()._encode(self._flat(X))
-
-    def _describe(self, X: object = None) -> None:
-        super()._describe(X)
-        model: NetworkModel = self.model_
-        self._set_classes(model.classes)
+    def _train(self, job: FitJob, settings: Settings) -> NetworkModel:
+        return fit_model(job, settings)
 
     @classmethod
     def _told_by(cls, model: NetworkModel) -> dict[str, Any]:
@@ -176,46 +135,8 @@ class NetworkClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
             "random_state": model.description.seed,
         }
 
-    def decision_function(self, X: object) -> Floats:
-        """Scores of the classes.
-
-        Returns
-        -------
-        ndarray of shape (rows, classes), or (rows,) for two classes
-            For two classes, that of the second minus that of the first: its log odds.
-        """
-        scores = self._scores(X)
-        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
-
-    def _scores(self, X: object) -> Floats:
-        columns = self._encode(X)
-        model: NetworkModel = self.model_
-        return model.decide(columns)
-
-    def predict_proba(self, X: object) -> Floats:
-        """Probabilities of the classes, shape (rows, classes)."""
-        return np.asarray(softmax(self._scores(X), axis=1))
-
-    def predict(self, X: object) -> NDArray[Any]:
-        """Class with the highest score of each row, shape (rows,)."""
-        scores = self._scores(X)
-        chosen: NDArray[Any] = self.classes_[scores.argmax(axis=1)]
-        return chosen
-
-    def to_torch(self) -> nn.Module:
-        """The network as a torch module: pixels from 0 to 1, (rows, channels, height, width)."""
-        check_is_fitted(self)
-        model: NetworkModel = self.model_
-        return model.to_torch()
-
     def _write(self, path: str | Path) -> Path:
         return SavedNetwork.write(self.model_, path, self.training_settings_)
-
-
-def _or_none(value: T | Auto) -> T | None:
-    if isinstance(value, str) and value == "auto":
-        return None
-    return value
 
 
 def load_estimator(data: Any) -> NetworkClassifier:

@@ -1,4 +1,4 @@
-"""One fit from budget to frozen network: what is paid when, and what is made of what comes out."""
+"""One fit of a network: what is looked at, and what is made of what comes out."""
 
 from __future__ import annotations
 
@@ -13,42 +13,30 @@ from voile.federated.networks.architectures import Description, initial_weights
 from voile.federated.networks.images import KeptImages, Standard
 from voile.federated.networks.model import NetworkModel
 from voile.federated.networks.queries import Brightness, NetworkSteps
-from voile.federated.networks.settings import Course, Settings, check, choose
+from voile.federated.networks.settings import (
+    BRIGHTNESS_LOOK,
+    Schedule,
+    Settings,
+    check,
+    choose,
+    plan_shape,
+)
 from voile.federated.networks.threads import one_thread
-from voile.federated.networks.train import JUDGED, STEPS_LOOK, Placer, train
-from voile.models.locally_linear.fit import RANGE_LOOK, find_range, with_range
-from voile.models.progress import progress_bar
+from voile.federated.networks.train import JUDGED, Placer, train
+from voile.models.fit import FitJob, frozen
 from voile.models.setting_checks import count_found_classes
-from voile.privacy.budget import Budget
-from voile.privacy.calibrate import calibrate, gaussian_share, poisson_share
-from voile.privacy.discovery import complete, discovery_shape
-from voile.privacy.events import Plan, Step
 from voile.privacy.grant import Grant
-from voile.privacy.ledger import Ledger
 from voile.privacy.mechanisms import gaussian_sum
-from voile.privacy.receipt import write_receipt
 from voile.privacy.vault import PrivateTable, keep
 from voile.schema import Schema
-
-BRIGHTNESS_LOOK = "brightness and row count"
-
-_RANGE, _BRIGHTNESS, _CLASSES = 0.005, 0.01, 0.02
-"""Shares of mu^2: for the pixels' range, their mean and spread, and classes nobody listed."""
 
 IMAGES_GIVEN_AS_PUBLIC = (
     "Where the noise went was judged on images that were given as public: the guarantee does not "
     "cover those images."
 )
 
-_INTERRUPTED = (
-    "Training was interrupted: nothing of it is released, and what it was to cost stays spent in "
-    "the ledger, because the rows were looked at."
-)
 
-
-def fit_model(
-    table: PrivateTable, budget: Budget, ledger: Ledger, settings: Settings, what: str
-) -> NetworkModel:
+def fit_model(job: FitJob, settings: Settings) -> NetworkModel:
     """Pay, carry out, and freeze what came out.
 
     Raises
@@ -56,8 +44,9 @@ def fit_model(
     BudgetExceeded
         If the plan does not fit the ledger; nothing was spent.
     """
-    check(table.schema, settings)
-    course = choose(settings, budget, table.schema, sampled=table.rows_per_unit == 1)
+    schema = job.table.schema
+    check(schema, settings)
+    schedule = choose(settings, job.budget, schema, sampled=job.table.rows_per_unit == 1)
     seed = settings.random_state
     if seed is None:
         # Public chance; it is saved with the network.
@@ -65,48 +54,33 @@ def fit_model(
     # A network that cannot be built, or public images of another shape, cost nothing.
     Description(settings.architecture, settings.picture, 2, seed).build()
     images = _public_images(settings)
-    plan = calibrate(budget, Plan(tuple(_shape(table.schema, course, budget))), ledger.relation)
-    grant = ledger.pay(plan, table, what)
-    try:
-        with one_thread():
-            return _carry_out(table, grant, budget, course, settings, seed, images)
-    except KeyboardInterrupt as interruption:
-        interruption.add_note(_INTERRUPTED)
-        raise
+    plan = job.plan(plan_shape(schema, schedule, job.budget.delta))
+    with one_thread():
+        (query, complete), receipt = job.carry_out(
+            plan, lambda table, grant: _release(table, grant, schedule, seed, images)
+        )
+    if images is not None and settings.placement in JUDGED:
+        receipt = replace(receipt, notes=(*receipt.notes, IMAGES_GIVEN_AS_PUBLIC))
+    return NetworkModel(
+        complete,
+        query.description,
+        query.weights,
+        query.standard,
+        settings.shape,
+        settings.placement,
+        receipt,
+    )
 
 
-def _shape(schema: Schema, course: Course, budget: Budget) -> list[Step]:
-    """All looks, with their shares of mu^2."""
-    steps: list[Step] = []
-    known = with_range(schema, 1.0)
-    left = 1.0 - _BRIGHTNESS
-    if known is not schema:
-        steps.append(gaussian_share(RANGE_LOOK, _RANGE))
-        left -= _RANGE
-    found = discovery_shape(known, _CLASSES, budget.delta)
-    if found:
-        left -= _CLASSES
-    steps += found
-    steps.append(gaussian_share(BRIGHTNESS_LOOK, _BRIGHTNESS))
-    if course.rate < 1.0:
-        steps.append(poisson_share(STEPS_LOOK, left, rate=course.rate, count=course.steps))
-    else:
-        steps.append(gaussian_share(STEPS_LOOK, left, count=course.steps))
-    return steps
-
-
-def _carry_out(
+def _release(
     table: PrivateTable,
     grant: Grant,
-    budget: Budget,
-    course: Course,
-    settings: Settings,
+    schedule: Schedule,
     seed: int,
     images: NDArray[np.float32] | None,
-) -> NetworkModel:
-    if RANGE_LOOK in grant.plan:
-        table = find_range(table, grant.take(RANGE_LOOK))
-    table = complete(table, grant)
+) -> tuple[NetworkSteps, Schema]:
+    """The network with its trained weights, and the complete schema."""
+    settings = schedule.settings
     classes = count_found_classes(table.schema)
     kept = KeptImages(table.schema)
     keep(table, kept.columns, kept.prepare)
@@ -122,28 +96,14 @@ def _carry_out(
         seed,
         initial_weights(description),
         standard,
-        course.clip,
+        schedule.clip,
     )
     public = None
     if images is not None:
         public = torch.from_numpy((images - means[:, None, None]) / spreads[:, None, None]).float()
-    placer = Placer(settings.placement, settings.kept_share, public, np.random.default_rng(seed))
-    with progress_bar("training", course.steps) as progress:
-        weights = train(table, grant, query, course, rows, placer, progress)
-    weights.setflags(write=False)
-    assert settings.image_shape is not None
-    receipt = write_receipt(grant, budget)
-    if images is not None and settings.placement in JUDGED:
-        receipt = replace(receipt, notes=(*receipt.notes, IMAGES_GIVEN_AS_PUBLIC))
-    return NetworkModel(
-        table.schema,
-        description,
-        weights,
-        standard,
-        settings.image_shape,
-        settings.placement,
-        receipt,
-    )
+    placer = Placer(settings.placement, public, np.random.default_rng(seed))
+    weights = train(table, grant, query, schedule, rows, placer)
+    return replace(query, weights=frozen(weights)), table.schema
 
 
 def _public_images(settings: Settings) -> NDArray[np.float32] | None:

@@ -8,16 +8,33 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from voile.errors import SettingError
-from voile.federated.networks.architectures import LARGEST_SEED, ImageShape, names
-from voile.models.setting_checks import check_columns_and_classes, is_count, is_number
+from voile.federated.networks.architectures import ImageShape, names
+from voile.models.descent import choose_rate, steps_share
+from voile.models.pixels import RANGE_LOOK, channels_first, check_pixels, with_range
+from voile.models.setting_checks import (
+    SEED,
+    Allowed,
+    CheckedSettings,
+    check_columns_and_classes,
+    choice,
+    count,
+    is_count,
+    is_number,
+    number,
+    or_auto,
+    picture_shape,
+)
 from voile.privacy.budget import Budget
-from voile.schema import Category, Schema
+from voile.privacy.calibrate import gaussian_share
+from voile.privacy.discovery import discovery_shape
+from voile.privacy.events import Plan, Step
+from voile.schema import Schema
 
 Placement = Literal["uniform", "selective", "shuffled", "sparse"]
 
@@ -31,23 +48,36 @@ _STEPS, _CLIP = 150, 1.0
 _LEARNING_RATE = 0.015
 """For 26,010 parameters; steps have one length per coordinate, and so grow with their root."""
 
-_AVERAGE = 0.3
+BRIGHTNESS_LOOK = "brightness and row count"
+
+_RANGE, _BRIGHTNESS, _CLASSES = 0.005, 0.01, 0.02
+"""Shares of mu^2: for the pixels' range, their mean and spread, and classes nobody listed."""
+
+
+def _is_lot(value: object) -> bool:
+    """Whether it is a number of rows, or a part of them."""
+    if is_count(value, 0):
+        return value >= 1
+    return is_number(value) and 1e-6 <= value <= 1
+
+
+_LOTS = Allowed(_is_lot, "a number of rows, or a part of the rows below 1.0")
+_IMAGES = picture_shape(2, 3, most=4096, remedy=": give it, because networks read images")
 
 
 @dataclass(frozen=True, eq=False)
-class Settings:
+class Settings(CheckedSettings):
     """What was asked for; None stands for "auto"."""
 
-    image_shape: tuple[int, ...] | None = None
+    image_shape: Annotated[tuple[int, ...] | None, _IMAGES] = None
     architecture: str = "cnn"
-    placement: Placement = "uniform"
+    placement: Annotated[Placement, choice(Placement)] = "uniform"
     public_images: NDArray[np.generic] | None = None
-    kept_share: float = 0.5
-    lot: int | float | None = None
-    steps: int | None = None
-    learning_rate: float | None = None
-    clip: float | None = None
-    random_state: int | None = None
+    lot: Annotated[int | float | None, or_auto(_LOTS)] = None
+    steps: Annotated[int | None, or_auto(count(1, 1_000_000))] = None
+    learning_rate: Annotated[float | None, or_auto(number(1e-7, 1e3))] = None
+    clip: Annotated[float | None, or_auto(number(1e-5, 1e5))] = None
+    random_state: Annotated[int | None, SEED] = None
 
     def __post_init__(self) -> None:
         if self.architecture not in names():
@@ -55,83 +85,42 @@ class Settings:
                 f"The 'architecture' must be one of {', '.join(map(repr, names()))}, or be "
                 f"registered before. Got {self.architecture!r} instead."
             )
-        if self.placement not in get_args(Placement):
-            raise SettingError(
-                f"The 'placement' must be one of {', '.join(map(repr, get_args(Placement)))}. Got "
-                f"{self.placement!r} instead."
-            )
-        for name, low, high in (("clip", 1e-5, 1e5), ("learning_rate", 1e-7, 1e3)):
-            value = getattr(self, name)
-            if value is not None and not (is_number(value) and low <= value <= high):
-                raise SettingError(
-                    f"The '{name}' must be 'auto' or a number from {low:g} to {high:g}. Got "
-                    f"{value!r} instead."
-                )
-        if not (is_number(self.kept_share) and 0 < self.kept_share <= 1):
-            raise SettingError(
-                f"The 'kept_share' must be a number above 0, up to 1. Got {self.kept_share!r}."
-            )
-        if self.steps is not None and not is_count(self.steps, 1, 1_000_000):
-            raise SettingError(
-                "The 'steps' must be 'auto' or a whole number from 1 to 1000000. Got "
-                f"{self.steps!r} instead."
-            )
-        lot = self.lot
-        part = is_number(lot) and not is_count(lot, 0) and 1e-6 <= lot <= 1  # type: ignore[operator]
-        if lot is not None and not is_count(lot, 1) and not part:
-            raise SettingError(
-                "The 'lot' must be 'auto', a number of rows, or a part of the rows below 1.0. Got "
-                f"{lot!r} instead."
-            )
-        seed = self.random_state
-        if seed is not None and not is_count(seed, 0, LARGEST_SEED):
-            raise SettingError(
-                f"The 'random_state' must be None or a whole number of at least 0. Got {seed!r} "
-                "instead."
-            )
-        shape = self.image_shape
-        if not (
-            isinstance(shape, tuple)
-            and len(shape) in (2, 3)
-            and all(is_count(one, 1, 4096) for one in shape)
-        ):
-            raise SettingError(
-                "The 'image_shape' must be (height, width) or (height, width, channels), in "
-                f"pixels. Got {shape!r} instead: give it, because networks read images."
-            )
-        object.__setattr__(self, "image_shape", tuple(map(int, shape)))
+        super().__post_init__()
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Height, width and perhaps channels, which no settings are without."""
+        assert self.image_shape is not None
+        return self.image_shape
 
     @property
     def picture(self) -> ImageShape:
         """Channels, height, width."""
-        shape = self.image_shape
-        assert shape is not None
-        return shape[2] if len(shape) == 3 else 1, shape[0], shape[1]
+        return channels_first(self.shape)
 
 
-@dataclass(frozen=True)
-class Course:
-    """Everything that training needs to know, decided before the first look."""
+@dataclass(frozen=True, eq=False)
+class Schedule:
+    """What follows from settings and public facts, decided before the first look."""
 
+    settings: Settings
     rate: float
     steps: int
     clip: float
     learning_rate: float
     """Length of a step per coordinate, for 26,010 parameters."""
 
-    rate_scales: bool
-    """Whether the rate is for 26,010 parameters and falls with the root of their number."""
-
-    average: float
+    average: float = 0.3
     """Part of the steps, at the end, whose weights are averaged."""
 
     def learning_rate_for(self, parameters: int) -> float:
-        """Length of a step per coordinate."""
-        return self.learning_rate * (math.sqrt(26_010 / parameters) if self.rate_scales else 1.0)
+        """Length of a step per coordinate; the rule's falls with the root of their number."""
+        by_rule = self.settings.learning_rate is None
+        return self.learning_rate * (math.sqrt(26_010 / parameters) if by_rule else 1.0)
 
 
-def choose(settings: Settings, budget: Budget, schema: Schema, *, sampled: bool) -> Course:
-    """The course of training, by the rule where nothing was asked for.
+def choose(settings: Settings, budget: Budget, schema: Schema, *, sampled: bool) -> Schedule:
+    """The schedule of training, by the rule where nothing was asked for.
 
     Parameters
     ----------
@@ -141,21 +130,30 @@ def choose(settings: Settings, budget: Budget, schema: Schema, *, sampled: bool)
         Whether rows may be sampled one by one (they may not if a privacy unit has several).
     """
     rate = _rate(settings.lot, schema.rows)
-    if not sampled and not budget.unlimited:
-        if settings.lot not in (None, 1.0):
-            raise SettingError(
-                "Rows are sampled one by one, which proves nothing for units of several rows: use "
-                "Unit(..., rows=1), or lot=1.0."
-            )
-        rate = 1.0
-    return Course(
-        rate=rate,
-        steps=int(settings.steps or _STEPS),
-        clip=float(settings.clip or _CLIP),
-        learning_rate=float(settings.learning_rate or _LEARNING_RATE),
-        rate_scales=settings.learning_rate is None,
-        average=_AVERAGE,
+    return Schedule(
+        settings,
+        rate=choose_rate(rate, budget, sampled=sampled, asked=settings.lot, name="lot=1.0"),
+        steps=settings.steps or _STEPS,
+        clip=settings.clip or _CLIP,
+        learning_rate=settings.learning_rate or _LEARNING_RATE,
     )
+
+
+def plan_shape(schema: Schema, schedule: Schedule, delta: float) -> Plan:
+    """All looks, with their shares of mu^2."""
+    steps: list[Step] = []
+    known = with_range(schema, 1.0)
+    left = 1.0 - _BRIGHTNESS
+    if known is not schema:
+        steps.append(gaussian_share(RANGE_LOOK, _RANGE))
+        left -= _RANGE
+    found = discovery_shape(known, _CLASSES, delta)
+    if found:
+        left -= _CLASSES
+    steps += found
+    steps.append(gaussian_share(BRIGHTNESS_LOOK, _BRIGHTNESS))
+    steps.append(steps_share(left, rate=schedule.rate, count=schedule.steps))
+    return Plan(tuple(steps))
 
 
 def _rate(lot: int | float | None, rows: int | None) -> float:
@@ -174,11 +172,4 @@ def _rate(lot: int | float | None, rows: int | None) -> float:
 def check(schema: Schema, settings: Settings) -> None:
     """Refuse what no fit can do before anything is spent."""
     check_columns_and_classes(schema)
-    pixels = math.prod(settings.picture)
-    if pixels != len(schema):
-        raise SettingError(
-            f"The 'image_shape' {settings.image_shape} has {pixels} pixels and the table has "
-            f"{len(schema)} columns: give one column per pixel."
-        )
-    if any(isinstance(one, Category) for one in schema.values()):
-        raise SettingError("Pixels must be numbers: the table has a category among them.")
+    check_pixels(schema, settings.shape)

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.models.ebm.model import Link
-from voile.models.ebm.queries import Layout
+from voile.models.ebm.queries import BinLayout
+from voile.models.ebm.settings import CATEGORIES_LOOK, NUMBERS_LOOK, TARGET_LOOK
 from voile.privacy.discovery import find_histogram
 from voile.privacy.grant import Grant
 from voile.privacy.mechanisms import gaussian_sum
@@ -17,10 +18,6 @@ from voile.privacy.vault import PrivateTable
 from voile.schema import Category, Column
 
 Floats = NDArray[np.float64]
-
-TARGET_LOOK = "the target"
-NUMBERS_LOOK = "bins of numbers"
-CATEGORIES_LOOK = "levels of categories"
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,7 +125,7 @@ def _increasing(cuts: Floats) -> Floats:
     return cuts
 
 
-def lay_out(table: PrivateTable, link: Link, bins: tuple[ColumnBins, ...]) -> Layout:
+def lay_out(table: PrivateTable, link: Link, bins: tuple[ColumnBins, ...]) -> BinLayout:
     """Where the bins lie among the cells of the model."""
     offsets = np.cumsum([0, *(len(one.counts) for one in bins)]).astype(np.int64)
-    return Layout(table.schema, link, tuple(one.cuts for one in bins), offsets)
+    return BinLayout(table.schema, link, tuple(one.cuts for one in bins), offsets)

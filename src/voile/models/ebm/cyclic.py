@@ -20,11 +20,12 @@ from voile.models.ebm.kernels import leaf_totals
 from voile.models.ebm.queries import (
     BINS,
     SCALED_TARGET,
-    Layout,
+    BinLayout,
     check_shapes,
     check_state,
     keeps,
 )
+from voile.models.ebm.settings import STEPS_LOOK
 from voile.models.ebm.train import Trained
 from voile.models.public_numbers import check_wholes
 from voile.privacy.grant import Grant
@@ -33,9 +34,6 @@ from voile.privacy.queries import Block, Preparation, Query
 from voile.privacy.vault import PrivateTable, keep
 from voile.privacy.wire import sendable
 from voile.schema import Schema
-
-STEPS_LOOK = "cyclic steps"
-EPOCHS = 300
 
 _RATE = 0.01
 _LEAVES = 3
@@ -50,7 +48,7 @@ class LeafSums(Query):
 
     Parameters
     ----------
-    layout : Layout
+    layout : BinLayout
     scores : ndarray of shape (cells, 1)
     intercept : ndarray of shape (1,)
     term : int
@@ -58,7 +56,7 @@ class LeafSums(Query):
         Leaf of each bin, 0, 1, ...
     """
 
-    layout: Layout
+    layout: BinLayout
     scores: NDArray[np.float64]
     intercept: NDArray[np.float64]
     term: int
@@ -113,7 +111,7 @@ class LeafSums(Query):
 def train_cyclic(
     table: PrivateTable,
     grant: Grant,
-    layout: Layout,
+    layout: BinLayout,
     bins: tuple[ColumnBins, ...],
     target: TargetFacts,
     *,

@@ -15,18 +15,16 @@ from sklearn.utils.validation import check_is_fitted
 from voile.models.ebm import export
 from voile.models.ebm.edit import Editor
 from voile.models.ebm.files import SavedAdditive
-from voile.models.ebm.fit import Settings, fit_model
+from voile.models.ebm.fit import fit_model
 from voile.models.ebm.interpret_model import to_interpret
 from voile.models.ebm.model import AdditiveModel
+from voile.models.ebm.settings import Direction, Method, Settings
 from voile.models.estimator import PrivateEstimator
-from voile.privacy.budget import Budget
+from voile.models.fit import FitJob
 from voile.privacy.ledger import Ledger
-from voile.privacy.vault import PrivateTable
 from voile.schema import Category, Number, Schema
 
 Auto = Literal["auto"]
-Direction = Literal["increasing", "decreasing"]
-
 
 _NO_LARGEST = (
     "Weights need a public largest value, so that no row counts for more: weights above 1 count as "
@@ -37,6 +35,7 @@ _NO_LARGEST = (
 class _EBM(PrivateEstimator):
     """What the two estimators share: fitting, explaining, editing, storing."""
 
+    _settings_kind = Settings
     model_: AdditiveModel
 
     def __init__(
@@ -46,7 +45,7 @@ class _EBM(PrivateEstimator):
         delta: float = 1e-6,
         schema: Schema | None = None,
         ledger: Ledger | None = None,
-        method: Literal["rounds", "cyclic"] = "rounds",
+        method: Method = "rounds",
         rounds: int | Auto = "auto",
         bins: int | Auto = "auto",
         monotone: Mapping[str, Direction] | None = None,
@@ -64,36 +63,15 @@ class _EBM(PrivateEstimator):
         self.largest_weight = largest_weight
         self.random_state = random_state
 
-    def _fit(self, X: object, y: object, sample_weight: object) -> Self:
-        self._settings()  # refuses before rows are looked at
-        largest = 1.0 if self.largest_weight is None else self.largest_weight
+    def _weighing(self, sample_weight: object) -> dict[str, object]:
+        """How rows are weighed; warns if nothing public bounds a weight."""
         if sample_weight is not None and self.largest_weight is None:
             warnings.warn(_NO_LARGEST, UserWarning, stacklevel=3)
-        table, budget, ledger = self._protect(
-            X, y, self._expected_target(), weights=sample_weight, largest_weight=largest
-        )
-        self.model_ = self._train(table, budget, ledger, f"{type(self).__name__}.fit")
-        self._describe(X)
-        return self
+        largest = 1.0 if self.largest_weight is None else self.largest_weight
+        return {"weights": sample_weight, "largest_weight": largest}
 
-    def _settings(self, seed: int | None = None) -> Settings:
-        return Settings(
-            method=self.method,
-            rounds=None if self.rounds == "auto" else self.rounds,
-            bins=None if self.bins == "auto" else self.bins,
-            monotone=dict(self.monotone or {}),
-            random_state=seed if self.random_state is None else self.random_state,
-        )
-
-    def _train(
-        self,
-        table: PrivateTable,
-        budget: Budget,
-        ledger: Ledger,
-        what: str,
-        seed: int | None = None,
-    ) -> AdditiveModel:
-        return fit_model(table, budget, ledger, self._settings(seed), what)
+    def _train(self, job: FitJob, settings: Settings) -> AdditiveModel:
+        return fit_model(job, settings)
 
     def _scores(self, X: object) -> NDArray[np.float64]:
         columns = self._encode(X)  # first: it says what is wrong before a fit
@@ -211,12 +189,7 @@ class EBMClassifier(ClassifierMixin, _EBM):  # type: ignore[misc]
         -------
         self
         """
-        self._fit(X, y, sample_weight)
-        return self
-
-    def _describe(self, X: object = None) -> None:
-        super()._describe(X)
-        self._set_classes(self.model_.classes)
+        return self._fit(X, y, **self._weighing(sample_weight))
 
     def decision_function(self, X: object) -> NDArray[np.float64]:
         """Log-odds of the second class, shape (rows,); with more classes (rows, classes)."""
@@ -254,8 +227,7 @@ class EBMRegressor(RegressorMixin, _EBM):  # type: ignore[misc]
 
     def fit(self, X: object, y: object = None, sample_weight: object = None) -> Self:
         """Train on private rows; see `EBMClassifier.fit`."""
-        self._fit(X, y, sample_weight)
-        return self
+        return self._fit(X, y, **self._weighing(sample_weight))
 
     def _expected_target(self) -> Number | Category:
         return Number()

@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 
 from voile.errors import MissingExtra, ModelError
-from voile.models.ebm.history import tell_edits
 from voile.models.ebm.model import AdditiveModel, Term
+from voile.models.history import tell_edits
 from voile.models.json_files import replace_file
 from voile.schema import Category, Number
 

@@ -34,8 +34,8 @@ import numpy as np
 from voile.arrays import Array, Floats, freeze_arrays
 from voile.codec import Order
 from voile.errors import ModelError
-from voile.models.ebm.history import MOVES, Edit
 from voile.models.ebm.model import AdditiveModel, Link, Term
+from voile.models.history import MOVES, Edit
 from voile.models.json_files import MODEL
 from voile.models.saved_model import LARGEST, SavedModel, is_same
 from voile.schema import Category, Number, Schema

@@ -18,7 +18,7 @@ from voile.models.ebm.model import Link
 
 Floats = NDArray[np.float64]
 
-_INSIDE = 0.87
+INSIDE = 0.87
 """Share of residuals that the clip leaves as they are (regression)."""
 
 _SMALLEST_CAP = 2.0**-9
@@ -27,7 +27,7 @@ _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(9)
 _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
 
 
-class Loss(Protocol):
+class TrainingLoss(Protocol):
     """Bounded residuals of one link, and what they are expected to be."""
 
     link: Link
@@ -138,7 +138,7 @@ class SquaredLoss:
         return np.full_like(scores, self.second_moment / self.gain**2)
 
 
-def start_of(link: Link, target: TargetFacts) -> tuple[Loss, Floats, float]:
+def start_of(link: Link, target: TargetFacts) -> tuple[TrainingLoss, Floats, float]:
     """First loss, intercept at the base rate (or median), and the unit of the scores' variance."""
     if link == "logit":
         return LogitLoss(), np.array([np.log(target.counts[1] / target.counts[0])]), 1.0
@@ -166,7 +166,7 @@ def squared_loss(sizes: Floats, masses: Floats, limits: Floats) -> SquaredLoss:
     below = np.maximum.accumulate(np.cumsum(masses) / total)
     # Between the ends of two cells the share of rows is taken to rise evenly.
     first = min(int(np.searchsorted(limits, _SMALLEST_CAP)), len(below) - 1)
-    inside = float(np.clip(below[first], _INSIDE, 1.0))
+    inside = float(np.clip(below[first], INSIDE, 1.0))
     cap = float(np.interp(inside, below + 1e-9 * np.arange(len(below)), limits))
     cap = float(np.clip(cap, _SMALLEST_CAP, 2.0))
     moment = float((np.maximum(masses, 0.0) * np.minimum(sizes, cap) ** 2).sum() / total)

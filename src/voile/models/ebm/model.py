@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.special import expit, softmax
 
 from voile.errors import SchemaError
-from voile.models.ebm.history import Edit
+from voile.models.history import Edit
 from voile.privacy.receipt import Receipt
 from voile.schema import Category, Number, Schema
 from voile.schema.columns import Column

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from voile.errors import ModelError, SettingError
 from voile.models.ebm import curves
 from voile.models.ebm.curves import Floats
-from voile.models.ebm.history import Edit
 from voile.models.ebm.model import OTHER, AdditiveModel, Term
+from voile.models.history import Edit
 from voile.schema import Category, Number
 
 Settings = Mapping[str, Any]

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.models.ebm.kernels import pair_totals
-from voile.models.ebm.queries import BINS, Layout, keeps
+from voile.models.ebm.queries import BINS, BinLayout, keeps
 from voile.models.public_numbers import check_wholes
 from voile.privacy.mechanisms import Release
 from voile.privacy.queries import Block, CellQuery, Preparation
@@ -41,12 +41,12 @@ class PairCounts(CellQuery):
 
     Parameters
     ----------
-    layout : Layout
+    layout : BinLayout
     groups : ndarray of shape (cells,)
         Group of each bin, 0 to GROUPS - 1.
     """
 
-    layout: Layout
+    layout: BinLayout
     groups: NDArray[np.int64]
 
     columns = ()
@@ -101,12 +101,12 @@ def group_bins(counts: Floats, ordered: bool) -> NDArray[np.int64]:
     return result
 
 
-class PairTables:
+class ColumnPairs:
     """What the scores of the other columns add to each bin's sum, by released counts.
 
     Parameters
     ----------
-    layout : Layout
+    layout : BinLayout
     groups : ndarray of shape (cells,)
     counts : list of ndarray of shape (bins,)
         Released counts per term, positive.
@@ -116,7 +116,7 @@ class PairTables:
 
     def __init__(
         self,
-        layout: Layout,
+        layout: BinLayout,
         groups: NDArray[np.int64],
         counts: list[Floats],
         release: Release,

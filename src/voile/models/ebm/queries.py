@@ -41,7 +41,7 @@ SIZE_CUTS: NDArray[np.float64] = 2.0 ** (np.arange(-18, 2) / 2.0)
 
 @lasting
 @dataclass(frozen=True, eq=False)
-class Layout(Preparation):
+class BinLayout(Preparation):
     """Where each column's bins lie among the cells of a model.
 
     Attributes
@@ -156,7 +156,7 @@ class ResidualSums(Query):
 
     Parameters
     ----------
-    layout : Layout
+    layout : BinLayout
     scores : ndarray of shape (cells, outputs)
     intercept : ndarray of shape (outputs,)
     cap : float
@@ -164,7 +164,7 @@ class ResidualSums(Query):
         Per term, shape (bins, bins), or (bins,) for a diagonal, in units of 2^-MIXING_BITS.
     """
 
-    layout: Layout
+    layout: BinLayout
     scores: NDArray[np.float64]
     intercept: NDArray[np.float64]
     cap: float
@@ -236,7 +236,7 @@ class ResidualSums(Query):
 class ResidualSizes(CellQuery):
     """How many rows have an absolute residual between the cuts of `SIZE_CUTS` (regression)."""
 
-    layout: Layout
+    layout: BinLayout
     scores: NDArray[np.float64]
     intercept: NDArray[np.float64]
 
@@ -267,13 +267,13 @@ class ResidualSizes(CellQuery):
         return [found]
 
 
-def keeps(prepared: Sequence[Preparation], layout: Layout) -> bool:
+def keeps(prepared: Sequence[Preparation], layout: BinLayout) -> bool:
     """Whether these preparations leave rows with the bins of just this layout."""
-    return last_kept(prepared, Layout) is layout
+    return last_kept(prepared, BinLayout) is layout
 
 
 def check_shapes(
-    layout: Layout, scores: NDArray[np.float64], intercept: NDArray[np.float64]
+    layout: BinLayout, scores: NDArray[np.float64], intercept: NDArray[np.float64]
 ) -> None:
     """Refuse scores for other cells than the layout's: kernels would read beyond their end."""
     outputs = layout.outputs

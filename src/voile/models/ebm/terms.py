@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.models.ebm.binning import ColumnBins
-from voile.models.ebm.losses import Loss
+from voile.models.ebm.losses import TrainingLoss
 from voile.models.ebm.smoothing import Smoothed, Smoother, plain_smoother, shaped_smoother
 
 Floats = NDArray[np.float64]
@@ -66,14 +66,14 @@ class TermState:
 
 
 def start_term(
-    one: ColumnBins, loss: Loss, intercept: Floats, noise: float, unit: float
+    one: ColumnBins, loss: TrainingLoss, intercept: Floats, noise: float, unit: float
 ) -> TermState:
     """A term before the first round.
 
     Parameters
     ----------
     one : ColumnBins
-    loss : Loss
+    loss : TrainingLoss
     intercept : ndarray of shape (outputs,)
     noise : float
         Variance of the noise on one sum if all rounds were one.

@@ -16,17 +16,18 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from voile.models.ebm.binning import ColumnBins, TargetFacts
-from voile.models.ebm.losses import Loss, squared_loss, start_of
+from voile.models.ebm.losses import TrainingLoss, squared_loss, start_of
 from voile.models.ebm.model import Link
-from voile.models.ebm.pairs import PairCounts, PairTables, group_bins
+from voile.models.ebm.pairs import ColumnPairs, PairCounts, group_bins
 from voile.models.ebm.queries import (
     MIXING_BITS,
     SIZE_CUTS,
-    Layout,
+    BinLayout,
     ResidualSizes,
     ResidualSums,
     whole_mixing,
 )
+from voile.models.ebm.settings import PAIRS_LOOK, ROUNDS_LOOK, SIZE_ROUNDS, SIZES_LOOK
 from voile.models.ebm.smoothing import share_out, smooth
 from voile.models.ebm.terms import TermState, start_term
 from voile.privacy.events import Gaussian
@@ -36,11 +37,7 @@ from voile.privacy.vault import PrivateTable, keep
 
 Floats = NDArray[np.float64]
 
-ROUNDS_LOOK = "rounds"
-SIZES_LOOK = "sizes of residuals"
-PAIRS_LOOK = "pairs of columns"
-
-_DISCOUNT: dict[Link, float] = {"logit": 0.9, "softmax": 0.9, "identity": 0.75}
+DISCOUNT: dict[Link, float] = {"logit": 0.9, "softmax": 0.9, "identity": 0.75}
 """Weight of a round relative to the next: older sums were taken at other scores."""
 
 _TRUST = 1.5
@@ -48,9 +45,6 @@ _TRUST = 1.5
 
 _AVERAGED = 0.4
 """Part of the rounds, the last ones, whose scores are averaged (classification)."""
-
-SIZE_ROUNDS = (1, 2, 4, 8, 12, 16)
-"""Rounds before which the sizes of residuals are looked at (regression)."""
 
 _SHARE_ROUNDS = (0, 1, 3, 7, 12)
 """Rounds before which the budget is shared out among the terms anew."""
@@ -82,7 +76,7 @@ class Trained:
 def train(
     table: PrivateTable,
     grant: Grant,
-    layout: Layout,
+    layout: BinLayout,
     bins: tuple[ColumnBins, ...],
     target: TargetFacts,
     *,
@@ -120,7 +114,7 @@ class _Training:
         self,
         table: PrivateTable,
         grant: Grant,
-        layout: Layout,
+        layout: BinLayout,
         bins: tuple[ColumnBins, ...],
         target: TargetFacts,
         rounds: int,
@@ -138,10 +132,10 @@ class _Training:
         self.mixing: tuple[NDArray[np.int64], ...] = ()
         self.unmixing: list[Floats] = []
         self.age = 0.0
-        self.discount = _DISCOUNT[layout.link]
+        self.discount = DISCOUNT[layout.link]
         self.swept = 1.0
-        self.best: tuple[float, Floats, Floats, Loss] | None = None
-        self.pairs = self._look_at_pairs(bins) if PAIRS_LOOK in labels_of(grant) else None
+        self.best: tuple[float, Floats, Floats, TrainingLoss] | None = None
+        self.pairs = self._look_at_pairs(bins) if PAIRS_LOOK in grant.plan else None
         self.intercept_variance = np.zeros(self.outputs)
 
     # -- noise --------------------------------------------------------------------------------
@@ -167,11 +161,11 @@ class _Training:
         noise = self.deviation**2 * self._term_count / self.rounds
         return start_term(one, self.loss, self.intercept, noise, self.unit)
 
-    def _look_at_pairs(self, bins: tuple[ColumnBins, ...]) -> PairTables:
+    def _look_at_pairs(self, bins: tuple[ColumnBins, ...]) -> ColumnPairs:
         groups = np.concatenate([group_bins(one.counts, len(one.cuts) > 0) for one in bins])
         query = PairCounts(self.layout, groups)
         release = gaussian_sum(self.table, query, self.grant.take(PAIRS_LOOK))
-        tables = PairTables(self.layout, groups, [t.counts for t in self.terms], release)
+        tables = ColumnPairs(self.layout, groups, [t.counts for t in self.terms], release)
         # Steps through noised tables are shortened as their noise grows.
         self.swept = 1.0 / (1.0 + 2.0 * tables.doubt)
         return tables
@@ -337,7 +331,7 @@ class _Training:
         """
         return term.variance if self.layout.link == "identity" else 1.0 / term.weight
 
-    def _sweep(self, pairs: PairTables) -> Floats:
+    def _sweep(self, pairs: ColumnPairs) -> Floats:
         """Solve for all terms together, as far as the pairs tell: free Gauss-Seidel sweeps."""
         scores = self.scores[:, 0].copy()
         for _ in range(_SWEEPS):
@@ -372,8 +366,3 @@ def _inverse(matrix: NDArray[np.int64]) -> Floats:
 def _times(matrix: Floats, values: Floats) -> Floats:
     """A matrix, or a diagonal, times columns of shape (bins, outputs)."""
     return matrix[:, None] * values if matrix.ndim == 1 else matrix @ values
-
-
-def labels_of(grant: Grant) -> set[str]:
-    """Names of the looks that a grant has paid for."""
-    return {step.label for step in grant.plan}

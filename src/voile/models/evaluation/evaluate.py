@@ -9,6 +9,7 @@ from voile.errors import SchemaError, SettingError
 from voile.models.evaluation.of_classes import evaluate_classes
 from voile.models.evaluation.of_numbers import evaluate_numbers
 from voile.models.evaluation.record import Evaluation
+from voile.models.fit import FitJob
 from voile.privacy.budget import Budget
 from voile.privacy.ledger import Ledger
 from voile.privacy.origins import own_ledger
@@ -57,9 +58,9 @@ def evaluate(
     groups = _check_groups(groups, schema)
     table = protect(X, y, schema=schema)
     book = own_ledger(budget) if ledger is None else ledger
-    if isinstance(schema.target, Number):
-        return evaluate_numbers(table, model, kind, budget, book, groups, confidence)
-    return evaluate_classes(table, model, kind, budget, book, groups, confidence)
+    job = FitJob(table, budget, book, f"quality of {kind}")
+    measure = evaluate_numbers if isinstance(schema.target, Number) else evaluate_classes
+    return measure(job, model, kind, groups, confidence)
 
 
 def _check_groups(groups: Sequence[str], schema: Schema) -> tuple[str, ...]:

@@ -6,11 +6,9 @@ from typing import Any
 
 from voile.models.evaluation.intervals import Counted
 from voile.models.evaluation.queries import Prepared
-from voile.privacy.budget import Budget
-from voile.privacy.calibrate import calibrate
-from voile.privacy.events import Plan
+from voile.models.fit import FitJob
+from voile.privacy.events import Plan, Step
 from voile.privacy.grant import Grant
-from voile.privacy.ledger import Ledger
 from voile.privacy.mechanisms import gaussian_sum
 from voile.privacy.queries import Query
 from voile.privacy.vault import PrivateTable, keep
@@ -20,20 +18,11 @@ LEAST_ROWS = 4.0
 """A group is told if its noised rows stand this many standard errors clear of 0."""
 
 
-def pay(
-    table: PrivateTable,
-    model: Any,
-    kind: str,
-    groups: tuple[str, ...],
-    shape: Plan,
-    budget: Budget,
-    book: Ledger,
-) -> Grant:
+def pay(job: FitJob, model: Any, groups: tuple[str, ...], shape: list[Step]) -> Grant:
     """Pay for every look of an evaluation, and keep what the model says of each row."""
-    plan = calibrate(budget, shape, book.relation)
-    grant = book.pay(plan, table, f"quality of {kind}")
+    grant = job.pay(job.plan(Plan(tuple(shape))))
     prepared = Prepared(model, model.schema, groups)
-    keep(table, prepared.columns, prepared.prepare)
+    keep(job.table, prepared.columns, prepared.prepare)
     return grant
 
 

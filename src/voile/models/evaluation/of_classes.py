@@ -26,11 +26,9 @@ from voile.models.evaluation.record import (
     Reliability,
     digest_of_edits,
 )
-from voile.privacy.budget import Budget
+from voile.models.fit import FitJob
 from voile.privacy.calibrate import gaussian_share
-from voile.privacy.events import Plan
 from voile.privacy.grant import Grant
-from voile.privacy.ledger import Ledger
 from voile.privacy.receipt import write_receipt
 from voile.privacy.vault import PrivateTable
 from voile.schema import Category, Schema
@@ -51,16 +49,10 @@ _CONFIDENCE_CUTS = tuple(float(one) for one in np.arange(1, 10) / 10)
 
 
 def evaluate_classes(
-    table: PrivateTable,
-    model: Any,
-    kind: str,
-    budget: Budget,
-    book: Ledger,
-    groups: tuple[str, ...],
-    confidence: float,
+    job: FitJob, model: Any, kind: str, groups: tuple[str, ...], confidence: float
 ) -> Evaluation:
     """Measure a classifier on protected rows."""
-    target = model.schema.target
+    table, target = job.table, model.schema.target
     assert isinstance(target, Category)
     classes = len(target.levels or ())
     two, chances = classes == 2, has_probabilities(model)
@@ -70,7 +62,7 @@ def evaluate_classes(
     elif chances:
         shape += [gaussian_share(_CONFIDENCE, 0.3)]
     shape += [gaussian_share(of_group(name), 0.3) for name in groups]
-    grant = pay(table, model, kind, groups, Plan(tuple(shape)), budget, book)
+    grant = pay(job, model, groups, shape)
     counted = look(table, ConfusionCells(classes), grant, _CONFUSION)
     pairs = counted.part(slice(-1))
     found = [
@@ -97,7 +89,7 @@ def evaluate_classes(
         confusion=tuple(map(tuple, pairs.values.reshape(classes, classes).tolist())),
         reliability=tuple(curve),
         groups=tuple(told),
-        receipt=write_receipt(grant, budget),
+        receipt=write_receipt(grant, job.budget),
         notes=tuple(notes),
         entry=model.receipt.entry,
         edits=digest_of_edits(model),

@@ -19,11 +19,9 @@ from voile.models.evaluation.record import (
     digest_of_edits,
     plain_number,
 )
-from voile.privacy.budget import Budget
+from voile.models.fit import FitJob
 from voile.privacy.calibrate import gaussian_share
-from voile.privacy.events import Plan
 from voile.privacy.grant import Grant
-from voile.privacy.ledger import Ledger
 from voile.privacy.receipt import write_receipt
 from voile.privacy.vault import PrivateTable
 from voile.schema import Schema
@@ -127,20 +125,14 @@ def _most(counts: Floats, weights: Floats, sizes: Counted, confidence: float) ->
 
 
 def evaluate_numbers(
-    table: PrivateTable,
-    model: Any,
-    kind: str,
-    budget: Budget,
-    book: Ledger,
-    groups: tuple[str, ...],
-    confidence: float,
+    job: FitJob, model: Any, kind: str, groups: tuple[str, ...], confidence: float
 ) -> Evaluation:
     """Measure a regression on protected rows."""
-    target = model.schema.target
+    table, target = job.table, model.schema.target
     width = float(target.upper) - float(target.lower)
     shape = [gaussian_share(_SIZES, 0.4), gaussian_share(_SUMS, 0.4)]
     shape += [gaussian_share(of_group(name), 0.4) for name in groups]
-    grant = pay(table, model, kind, groups, Plan(tuple(shape)), budget, book)
+    grant = pay(job, model, groups, shape)
     sizes = look(table, ErrorSizes(width), grant, _SIZES)
     errors = Errors.of(sizes, width, confidence)
     sums = look(table, ErrorSums(errors.clip), grant, _SUMS)
@@ -163,7 +155,7 @@ def evaluate_numbers(
         confusion=(),
         reliability=(),
         groups=tuple(told),
-        receipt=write_receipt(grant, budget),
+        receipt=write_receipt(grant, job.budget),
         notes=tuple(notes),
         entry=model.receipt.entry,
         edits=digest_of_edits(model),

@@ -2,33 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, Self, TypeVar
+from typing import Any, Literal, Self
 
-import numpy as np
-from numpy.typing import NDArray
-from scipy.special import softmax
-from sklearn.base import ClassifierMixin
-
-from voile.models.estimator import PrivateEstimator, is_array
+from voile.models.classifier import ScoringClassifier
+from voile.models.fit import FitJob
 from voile.models.locally_linear.files import SavedMaps
-from voile.models.locally_linear.fit import fit_model, with_range
+from voile.models.locally_linear.fit import fit_model
 from voile.models.locally_linear.model import LocallyLinearModel
-from voile.models.locally_linear.pictures import flatten_pictures
 from voile.models.locally_linear.settings import Basis, Centring, Preset, Settings
 from voile.models.locally_linear.teacher import learn
-from voile.privacy.budget import Budget
 from voile.privacy.ledger import Ledger
-from voile.privacy.vault import PrivateTable
-from voile.schema import Category, Schema
+from voile.schema import Schema
 
-Floats = NDArray[np.float64]
-T = TypeVar("T")
 Auto = Literal["auto"]
 
 
-class LocallyLinearClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]
+class LocallyLinearClassifier(ScoringClassifier):
     """Private classes by locally linear maps: a few linear filters per class, blended row by row.
 
     The score of a class is the mean of its maps, weighted by how well each fits the row, so every
@@ -102,6 +92,9 @@ class LocallyLinearClassifier(ClassifierMixin, PrivateEstimator):  # type: ignor
     ['well' 'ill']
     """
 
+    _settings_kind = Settings
+    model_: LocallyLinearModel
+
     def __init__(
         self,
         *,
@@ -147,27 +140,6 @@ class LocallyLinearClassifier(ClassifierMixin, PrivateEstimator):  # type: ignor
         self.learning_rate = learning_rate
         self.random_state = random_state
 
-    def _settings(self) -> Settings:
-        shape = self.image_shape
-        return Settings(
-            image_shape=tuple(shape) if isinstance(shape, list) else shape,
-            preset=self.preset,
-            maps=_or_none(self.maps),
-            inverse_temperature=_or_none(self.inverse_temperature),
-            projection=self.projection,
-            shared_projection=self.shared_projection,
-            basis=self.basis,
-            window=self.window,
-            centring=self.centring,
-            normalise=_or_none(self.normalise),
-            copies=_or_none(self.copies),
-            sampling_rate=_or_none(self.sampling_rate),
-            steps=_or_none(self.steps),
-            clip=_or_none(self.clip),
-            learning_rate=_or_none(self.learning_rate),
-            random_state=self.random_state,
-        )
-
     def fit(self, X: object, y: object = None) -> Self:
         """Train on private rows.
 
@@ -181,28 +153,10 @@ class LocallyLinearClassifier(ClassifierMixin, PrivateEstimator):  # type: ignor
         -------
         self
         """
-        settings = self._settings()
-        X = self._flat(X)
-        table, budget, ledger = self._protect(X, y, Category())
-        if settings.image_shape is not None and _bytes(X):
-            # The type is public, and with it the range.
-            table = table.with_schema(with_range(table.schema, 255.0))
-        self.model_ = self._train(table, budget, ledger, f"{type(self).__name__}.fit")
-        self._describe(X)
-        return self
+        return self._fit(X, y)
 
-    def _train(
-        self,
-        table: PrivateTable,
-        budget: Budget,
-        ledger: Ledger,
-        what: str,
-        seed: int | None = None,
-    ) -> LocallyLinearModel:
-        settings = self._settings()
-        if settings.random_state is None:
-            settings = replace(settings, random_state=seed)
-        return fit_model(table, budget, ledger, settings, what)
+    def _train(self, job: FitJob, settings: Settings) -> LocallyLinearModel:
+        return fit_model(job, settings)
 
     def learn_from(self, teacher: Any, X: object = None, *, rows_are_public: bool = False) -> Self:
         """Learn from a richer private model, at no cost: private rows are not looked at.
@@ -229,16 +183,9 @@ class LocallyLinearClassifier(ClassifierMixin, PrivateEstimator):  # type: ignor
         X = self._flat(X)
         settings = self._settings()
         self.model_ = learn(teacher, X, self.schema, settings, rows_are_public=rows_are_public)
-        self._describe(X)
+        self._describe()
+        self._describe_rows(X)
         return self
-
-    def _flat(self, X: object) -> object:
-        """Pictures as rows of pixels."""
-        shape = self.image_shape
-        return X if shape is None else flatten_pictures(X, tuple(shape))
-
-    def _encode(self, X: object) -> dict[str, Any]:
-        return super()._encode(self._flat(X))
 
     def explain_local(self, X: object) -> Any:
         """Explain the answers for rows that the caller holds (costs nothing).
@@ -255,11 +202,9 @@ class LocallyLinearClassifier(ClassifierMixin, PrivateEstimator):  # type: ignor
         """
         return super().explain_local(self._flat(X))
 
-    def _describe(self, X: object = None) -> None:
-        super()._describe(X)
-        model: LocallyLinearModel = self.model_
-        self._set_classes(model.classes)
-        self.filters_ = model.filters
+    def _describe(self) -> None:
+        super()._describe()
+        self.filters_ = self.model_.filters
 
     @classmethod
     def _told_by(cls, model: LocallyLinearModel) -> dict[str, Any]:
@@ -269,44 +214,8 @@ class LocallyLinearClassifier(ClassifierMixin, PrivateEstimator):  # type: ignor
             "inverse_temperature": model.beta,
         }
 
-    def _scores(self, X: object) -> Floats:
-        columns = self._encode(X)
-        model: LocallyLinearModel = self.model_
-        return model.decide(columns)
-
-    def decision_function(self, X: object) -> Floats:
-        """Scores of the classes.
-
-        Returns
-        -------
-        ndarray of shape (rows, classes), or (rows,) for two classes
-            For two classes, that of the second minus that of the first: its log odds.
-        """
-        scores = self._scores(X)
-        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
-
-    def predict_proba(self, X: object) -> Floats:
-        """Probabilities of the classes, shape (rows, classes)."""
-        return np.asarray(softmax(self._scores(X), axis=1))
-
-    def predict(self, X: object) -> NDArray[Any]:
-        """Class with the highest score of each row, shape (rows,)."""
-        scores = self._scores(X)
-        chosen: NDArray[Any] = self.classes_[scores.argmax(axis=1)]
-        return chosen
-
     def _write(self, path: str | Path) -> Path:
         return SavedMaps.write(self.model_, path, self.training_settings_)
-
-
-def _or_none(value: T | Auto) -> T | None:
-    if isinstance(value, str) and value == "auto":
-        return None
-    return value
-
-
-def _bytes(X: object) -> bool:
-    return is_array(X) and X.dtype == np.uint8
 
 
 def load_estimator(data: Any) -> LocallyLinearClassifier:

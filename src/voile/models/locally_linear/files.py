@@ -25,7 +25,8 @@ from voile.errors import ModelError, SettingError
 from voile.models.features import Features
 from voile.models.locally_linear.inputs import Inputs
 from voile.models.locally_linear.model import LocallyLinearModel
-from voile.models.locally_linear.pictures import Shape, SmoothBasis
+from voile.models.locally_linear.pictures import SmoothBasis
+from voile.models.pixels import Shape
 from voile.models.saved_model import (
     LARGEST,
     SavedModel,

@@ -8,19 +8,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, eye_array, kron
 
-from voile.errors import DataError, SettingError
+from voile.errors import SettingError
+from voile.models.pixels import Shape
 from voile.privacy.wire import sendable
 
 Floats = NDArray[np.float64]
-
-Shape = tuple[int, int, int]
-"""Height, width and channels; pixels are listed row by row, channels last."""
 
 _MOST_NUMBERS = 2**27
 """Of a basis: 1 GiB. What a file or a message declares is checked before it is made."""
@@ -175,79 +172,3 @@ def _move(shape: Shape, move: Move) -> csr_array:
     places = (np.concatenate(rows), np.concatenate(columns))
     one = csr_array((np.concatenate(weights), places), shape=(size, size))
     return one if channels == 1 else csr_array(kron(one, eye_array(channels)))
-
-
-def flatten_pictures(X: object, image_shape: tuple[int, ...] | None) -> object:
-    """Rows of pixels from an array of pictures; all else as it is.
-
-    Raises
-    ------
-    DataError
-        If the pictures have another shape than those the model was trained on.
-    """
-    if isinstance(X, list) and image_shape is not None:
-        X = _array_of(X, image_shape)
-    shape = getattr(X, "shape", ())
-    if not isinstance(shape, tuple) or len(shape) <= 2:
-        return X
-    array = np.asarray(X)
-    if image_shape is None:
-        raise DataError(
-            f"An array of shape {array.shape} has no rows and columns: train the model with "
-            f"image_shape, or give an array of shape (rows, columns)."
-        )
-    # A single channel may be left out, in training and here.
-    if _plain_shape(array.shape[1:]) != _plain_shape(image_shape):
-        raise DataError(
-            f"The model knows pictures of shape {tuple(image_shape)}: give an array of shape "
-            f"{('rows', *image_shape)}. Got {array.shape} instead.".replace("'", "")
-        )
-    return array.reshape(len(array), math.prod(image_shape))
-
-
-def _plain_shape(shape: tuple[int, ...]) -> tuple[int, ...]:
-    return tuple(shape[:2]) if len(shape) == 3 and shape[2] == 1 else tuple(shape)
-
-
-def _array_of(pictures: list[Any], image_shape: tuple[int, ...]) -> NDArray[np.float64]:
-    """Nested lists as an array; the first picture alone says what shape they have.
-
-    Pictures may be private: none decides by what is in it whether there is an error. A pixel that
-    is no number is missing, and so is all of a picture of another shape.
-    """
-    if not pictures:
-        return np.empty((0, math.prod(image_shape)))
-    shape = _shape_of(pictures[0])
-    array = np.full((len(pictures), *shape), np.nan)
-    for place, picture in enumerate(pictures):
-        _fill(array[place : place + 1], [picture])
-    return array
-
-
-def _shape_of(picture: object) -> tuple[int, ...]:
-    """Shape by the first entry of each list, whatever the others are."""
-    if isinstance(picture, np.ndarray):
-        return tuple(picture.shape)
-    if not isinstance(picture, (list, tuple)):
-        return ()
-    return (len(picture), *(_shape_of(picture[0]) if picture else ()))
-
-
-def _fill(array: NDArray[np.float64], values: Any) -> None:
-    """Write nested lists into an array of their shape; what does not fit stays as it was."""
-    try:
-        if len(values) != len(array):
-            return
-        found = np.asarray(values, dtype=np.float64)
-    except Exception:  # ragged, or not all numbers: one by one, so that the rest is kept
-        if array.ndim == 1 and len(array) == 1:
-            return
-        for place in range(len(array)):
-            inner = values[place]
-            _fill(
-                array[place : place + 1] if array.ndim == 1 else array[place],
-                [inner] if array.ndim == 1 else inner,
-            )
-        return
-    if found.shape == array.shape:
-        array[...] = found

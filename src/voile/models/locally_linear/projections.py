@@ -99,15 +99,10 @@ class ProjectedSteps(MapSteps):
     def _bits(self, grid: float) -> int:
         return min(COEFFICIENT_BITS, exponent(grid) - BITS - PROJECTION_BITS)
 
-    def total(self, block: Block, grid: float) -> NDArray[np.int64]:
-        """Exact: what is summed before the projection is whole, and so are its entries."""
-        bits = self._bits(grid)
-        if self.lot is not None:
-            block = block.where(np.arange(block.rows) % self.lot[1] == self.lot[0])
-        if bits < 1:
-            return np.zeros(self.size, dtype=np.int64)
+    def _in_units(self, sums: NDArray[np.int64], bits: int, grid: float) -> NDArray[np.int64]:
+        # Exact: what is summed before the projection is whole, and so are its entries.
         classes, maps, _ = self.weights.shape
-        sums = self._sums(block, bits).reshape(classes, maps, -1)
+        sums = sums.reshape(classes, maps, -1)
         result = np.empty(self.weights.shape, dtype=np.int64)
         for m in range(maps):
             matrix = self.projections[m % len(self.projections)]

@@ -27,9 +27,9 @@ from voile.models.locally_linear.inputs import (
 from voile.models.locally_linear.kernels import blend_copies, squared_lengths
 from voile.models.public_numbers import check_lot, check_numbers
 from voile.models.whole_numbers import WholeQuery, exponent, in_units, whole
-from voile.privacy.queries import Block, CellQuery, Preparation, Query
+from voile.privacy.queries import Block, Preparation, Query
 from voile.privacy.wire import sendable
-from voile.schema import Number, Schema
+from voile.schema import Schema
 
 Floats = NDArray[np.float64]
 
@@ -56,37 +56,6 @@ _CHUNK_NUMBERS = 120_000
 
 _CLASS_NUMBERS = 4_000_000
 """The same for places of classes."""
-
-BRIGHTEST = (1.0, 255.0, 4095.0, 65535.0)
-"""Upper ends of the usual ranges of pixels: fractions, and 8, 12 and 16 bits."""
-
-
-@sendable
-@dataclass(frozen=True)
-class PixelRanges(CellQuery):
-    """How many pictures have their brightest pixel in each of the usual ranges.
-
-    One cell per range and one beyond, then the same for pictures with a negative pixel.
-    """
-
-    columns: tuple[str, ...]
-
-    size = 2 * (len(BRIGHTEST) + 1)
-
-    def fits(self, prepared: Sequence[Preparation], schema: Schema) -> bool:
-        """Whether all of its columns are numbers, each named once."""
-        numbers = all(isinstance(schema.get(name), Number) for name in self.columns)
-        return numbers and len(set(self.columns)) == len(self.columns)
-
-    def cells(self, block: Block) -> Sequence[NDArray[np.int64]]:
-        """The range of each row."""
-        top, bottom = np.zeros(block.rows), np.zeros(block.rows)
-        for name in self.columns:
-            values = np.nan_to_num(block[name])
-            np.maximum(top, np.abs(values), out=top)
-            np.minimum(bottom, values, out=bottom)
-        places = np.searchsorted(np.array(BRIGHTEST), top, side="left").astype(np.int64)
-        return [places + np.where(bottom < 0, len(BRIGHTEST) + 1, 0)]
 
 
 @sendable
@@ -288,7 +257,10 @@ class MapSteps(WholeQuery):
             block = block.where(np.arange(block.rows) % self.lot[1] == self.lot[0])
         if bits < 1:
             return np.zeros(self.size, dtype=np.int64)
-        return in_units(self._sums(block, bits).ravel(), bits + BITS, grid)
+        return self._in_units(self._sums(block, bits), bits, grid)
+
+    def _in_units(self, sums: NDArray[np.int64], bits: int, grid: float) -> NDArray[np.int64]:
+        return in_units(sums.ravel(), bits + BITS, grid)
 
     def _bits(self, grid: float) -> int:
         return min(COEFFICIENT_BITS, exponent(grid) - BITS)

@@ -8,16 +8,34 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
-
-import numpy as np
+from typing import Annotated, Literal
 
 from voile.errors import SettingError
 from voile.models import whole_numbers
-from voile.models.locally_linear.pictures import STILL, Move, Shape, SmoothBasis
-from voile.models.setting_checks import check_columns_and_classes, is_count, is_number
+from voile.models.descent import choose_rate, steps_share
+from voile.models.features import public_features
+from voile.models.locally_linear.inputs import Inputs
+from voile.models.locally_linear.pictures import STILL, Move, SmoothBasis
+from voile.models.pixels import RANGE_LOOK, Shape, check_pixels, full_shape, with_range
+from voile.models.setting_checks import (
+    DISCOVERY,
+    SEED,
+    CheckedSettings,
+    check_columns_and_classes,
+    choice,
+    count,
+    number,
+    optional,
+    or_auto,
+    or_none,
+    picture_shape,
+    truth,
+)
 from voile.privacy.budget import Budget
-from voile.schema import Category, Schema
+from voile.privacy.calibrate import gaussian_share
+from voile.privacy.discovery import discovery_shape
+from voile.privacy.events import Plan, Step
+from voile.schema import Schema
 
 Basis = Literal["auto", "smooth", "plain"]
 Centring = Literal["auto", "private", "fixed", "none"]
@@ -27,79 +45,38 @@ MOST_MAPS = 1_000
 MOST_PROJECTED = 2**13
 """Most features behind a random projection, for exact sums (`projections.py`)."""
 
+CENTRE_LOOK = "centre and row count"
+MEANS_LOOK = "class means"
+
+_RANGE, _CENTRE, _MEANS, CLASSES = 0.005, 0.01, 0.02, 0.02
+"""Shares of mu^2: for the pixels' range, for the mean of all and those of classes, and for classes
+that nobody listed (`DISCOVERY`, if columns are to be found, too)."""
+
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(CheckedSettings):
     """What was asked for; None stands for "auto"."""
 
-    image_shape: tuple[int, ...] | None = None
-    preset: Preset = "accurate"
-    maps: int | None = None
-    inverse_temperature: float | None = None
-    projection: int | None = None
-    shared_projection: bool = False
-    basis: Basis = "auto"
-    window: bool = False
-    centring: Centring = "auto"
-    normalise: bool | None = None
-    copies: bool | None = None
-    sampling_rate: float | None = None
-    steps: int | None = None
-    clip: float | None = None
-    learning_rate: float | None = None
-    random_state: int | None = None
+    image_shape: Annotated[tuple[int, ...] | None, optional(picture_shape(2, 3))] = None
+    preset: Annotated[Preset, choice(Preset)] = "accurate"
+    maps: Annotated[int | None, or_auto(count(1, MOST_MAPS))] = None
+    inverse_temperature: Annotated[float | None, or_auto(number(0.0, 1e3))] = None
+    projection: Annotated[int | None, or_none(count(1, 100_000))] = None
+    shared_projection: Annotated[bool, truth()] = False
+    basis: Annotated[Basis, choice(Basis)] = "auto"
+    window: Annotated[bool, truth()] = False
+    centring: Annotated[Centring, choice(Centring)] = "auto"
+    normalise: Annotated[bool | None, or_auto(truth())] = None
+    copies: Annotated[bool | None, or_auto(truth())] = None
+    sampling_rate: Annotated[float | None, or_auto(number(1e-5, 1.0))] = None
+    steps: Annotated[int | None, or_auto(count(1, 1_000_000))] = None
+    clip: Annotated[float | None, or_auto(number(1e-5, 1e3))] = None
+    learning_rate: Annotated[float | None, or_auto(number(1e-6, 1e3))] = None
+    random_state: Annotated[int | None, SEED] = None
 
     def __post_init__(self) -> None:
-        for name, allowed in (("preset", Preset), ("basis", Basis), ("centring", Centring)):
-            if getattr(self, name) not in get_args(allowed):
-                raise SettingError(
-                    f"The '{name}' must be one of {', '.join(map(repr, get_args(allowed)))}. Got "
-                    f"{getattr(self, name)!r} instead."
-                )
-        for name, low, high in (
-            ("inverse_temperature", 0.0, 1e3),
-            ("sampling_rate", 1e-5, 1.0),
-            ("clip", 1e-5, 1e3),
-            ("learning_rate", 1e-6, 1e3),
-        ):
-            value = getattr(self, name)
-            if value is not None and not (is_number(value) and low <= value <= high):
-                raise SettingError(
-                    f"The '{name}' must be 'auto' or a number from {low:g} to {high:g}. Got "
-                    f"{value!r} instead."
-                )
-        for name, most in (("maps", MOST_MAPS), ("projection", 100_000), ("steps", 1_000_000)):
-            value = getattr(self, name)
-            if value is not None and not is_count(value, 1, most):
-                other = "None" if name == "projection" else "'auto'"
-                raise SettingError(
-                    f"The '{name}' must be {other} or a whole number from 1 to {most}. Got "
-                    f"{value!r} instead."
-                )
-        for name in ("normalise", "copies", "shared_projection", "window"):
-            value = getattr(self, name)
-            may_be_open = name in ("normalise", "copies")
-            if not (value is None and may_be_open) and not isinstance(value, (bool, np.bool_)):
-                auto = "'auto', " if may_be_open else ""
-                raise SettingError(
-                    f"The '{name}' must be {auto}True or False. Got {value!r} instead."
-                )
-        if self.random_state is not None and not is_count(self.random_state, 0):
-            raise SettingError(
-                "The 'random_state' must be None or a whole number of at least 0. Got "
-                f"{self.random_state!r} instead."
-            )
-        shape = self.image_shape
-        if shape is not None and not (
-            isinstance(shape, tuple)
-            and len(shape) in (2, 3)
-            and all(is_count(one, 1) for one in shape)
-        ):
-            raise SettingError(
-                "The 'image_shape' must be (height, width) or (height, width, channels), in "
-                f"pixels. Got {shape!r} instead."
-            )
-        if shape is None and (self.basis == "smooth" or self.copies or self.window):
+        super().__post_init__()
+        if self.image_shape is None and (self.basis == "smooth" or self.copies or self.window):
             raise SettingError(
                 "A smooth basis, a window and moved copies are for pictures: give their "
                 "'image_shape'."
@@ -112,67 +89,56 @@ class Settings:
                 "these at 'auto'."
             )
 
-        self._use_plain_types()
-
-    def _use_plain_types(self) -> None:
-        """Numbers of numpy's types, of single precision even, would reach noise and files."""
-        plain: dict[str, type] = dict.fromkeys(("maps", "projection", "steps", "random_state"), int)
-        plain |= dict.fromkeys(("inverse_temperature", "sampling_rate"), float)
-        plain |= dict.fromkeys(("clip", "learning_rate"), float)
-        plain |= dict.fromkeys(("normalise", "copies", "shared_projection", "window"), bool)
-        for name, kind in plain.items():
-            value = getattr(self, name)
-            object.__setattr__(self, name, None if value is None else kind(value))
-        if self.image_shape is not None:
-            object.__setattr__(self, "image_shape", tuple(map(int, self.image_shape)))
-
     @property
     def picture(self) -> Shape | None:
         """Height, width, channels."""
-        shape = self.image_shape
-        if shape is None:
-            return None
-        return shape[0], shape[1], shape[2] if len(shape) == 3 else 1
+        return None if self.image_shape is None else full_shape(self.image_shape)
 
 
 @dataclass(frozen=True)
-class Course:
-    """Everything that training needs to know, decided before the first look."""
+class Schedule:
+    """What follows from settings and public facts, decided before the first look."""
 
+    settings: Settings
     maps: int
-    beta: float
-    projection: int | None
-    basis: SmoothBasis | None
-    copies: tuple[Move, ...]
-    copies_per_step: int
-    centring: Centring
-    root: bool
-    normalise: bool
-    rate: float
-    steps: int
     clip: float
     learning_rate: float
-    rate_grows: bool
-    """Whether the rate is for two classes and grows with their number."""
-
     spread: float
     """Standard deviation of the weights at the start."""
-
-    towards_means: float
-    """How many times the difference of a class's mean to all others' its maps begin with."""
-
-    pull: float
-    """Part of the way back to their start that weights are pulled in each step."""
 
     bias: float
     """The constant input."""
 
-    average: float
+    rate_grows: bool
+    """Whether the rate is for two classes and grows with their number."""
+
+    rate: float = 0.1
+    steps: int = 300
+    beta: float = 0.1
+    basis: SmoothBasis | None = None
+    copies: tuple[Move, ...] = (STILL,)
+    copies_per_step: int = 1
+    centring: Centring = "private"
+    root: bool = False
+    normalise: bool = True
+    towards_means: float = 0.0
+    """How many times the difference of a class's mean to all others' its maps begin with."""
+
+    pull: float = 0.0
+    """Part of the way back to their start that weights are pulled in each step."""
+
+    average: float = 0.5
     """Part of the steps, at the end, whose weights are averaged."""
 
     def learning_rate_for(self, classes: int) -> float:
         """Size of steps; many classes can be told apart by larger weights."""
         return self.learning_rate * (classes / 2.0 if self.rate_grows else 1.0)
+
+    def uncentred(self, schema: Schema) -> Inputs:
+        """Inputs before anything was released."""
+        return Inputs.uncentred(
+            schema, self.settings.picture, self.basis, root=self.root, normalise=self.normalise
+        )
 
 
 _COPIES = (
@@ -188,8 +154,8 @@ _COPIES = (
 )
 
 
-def choose(settings: Settings, budget: Budget, *, sampled: bool) -> Course:
-    """The course of training, by the rule where nothing was asked for.
+def choose(settings: Settings, budget: Budget, *, sampled: bool) -> Schedule:
+    """The schedule of training, by the rule where nothing was asked for.
 
     Parameters
     ----------
@@ -198,33 +164,29 @@ def choose(settings: Settings, budget: Budget, *, sampled: bool) -> Course:
     sampled : bool
         Whether rows may be sampled one by one (they may not if a privacy unit has several).
     """
-    rate = settings.sampling_rate
-    if rate is None:
-        rate = 0.1
-    if not sampled and not budget.unlimited:
-        if settings.sampling_rate not in (None, 1.0):
-            raise SettingError(
-                "Rows are sampled one by one, which proves nothing for units of several rows: use "
-                "Unit(..., rows=1), or sampling_rate=1."
-            )
-        rate = 1.0
-    course = _for_pictures(settings) if settings.image_shape is not None else _for_tables(settings)
+    usual = _for_tables(settings) if settings.image_shape is None else _for_pictures(settings)
     beta, centring = settings.inverse_temperature, settings.centring
     return replace(
-        course,
-        beta=course.beta if beta is None else beta,
-        centring="private" if centring == "auto" else centring,
+        usual,
+        beta=usual.beta if beta is None else beta,
+        centring=usual.centring if centring == "auto" else centring,
         normalise=settings.normalise is not False,
-        rate=rate,
-        steps=settings.steps or course.steps,
-        clip=settings.clip or course.clip,
-        learning_rate=settings.learning_rate or course.learning_rate,
-        rate_grows=course.rate_grows and settings.learning_rate is None,
-        spread=course.spread if course.maps > 1 else 0.0,
+        rate=choose_rate(
+            settings.sampling_rate or usual.rate,
+            budget,
+            sampled=sampled,
+            asked=settings.sampling_rate,
+            name="sampling_rate=1",
+        ),
+        steps=settings.steps or usual.steps,
+        clip=settings.clip or usual.clip,
+        learning_rate=settings.learning_rate or usual.learning_rate,
+        rate_grows=usual.rate_grows and settings.learning_rate is None,
+        spread=usual.spread if usual.maps > 1 else 0.0,
     )
 
 
-def _for_pictures(settings: Settings) -> Course:
+def _for_pictures(settings: Settings) -> Schedule:
     """Many blended maps of low frequencies, a small clip, and moved copies."""
     picture, readable = settings.picture, settings.preset == "readable"
     assert picture is not None
@@ -232,66 +194,61 @@ def _for_pictures(settings: Settings) -> Course:
     moves = smooth if settings.copies is None else settings.copies
     longest = max(picture[:2])
     basis = SmoothBasis(picture, cut=min(11, longest), width=5.5, window=settings.window)
-    return Course(
+    return Schedule(
+        settings,
         maps=settings.maps or (5 if readable else 20),
-        beta=0.1,
-        projection=settings.projection,
+        clip=0.05,
+        learning_rate=0.3,
+        spread=0.05 if readable else 5.0,
+        bias=0.1,
+        rate_grows=False,
         basis=basis if smooth else None,
         copies=_COPIES if moves else (STILL,),
         copies_per_step=5,
-        centring="private",
         root=True,
-        normalise=True,
-        rate=0.1,
-        steps=300,
-        clip=0.05,
-        learning_rate=0.3,
-        rate_grows=False,
-        spread=0.05 if readable else 5.0,
         towards_means=0.0 if settings.projection else 25.0 if readable else 15.0,
         pull=0.006 if readable else 0.0,
-        bias=0.1,
-        average=0.5,
     )
 
 
-def _for_tables(settings: Settings) -> Course:
+def _for_tables(settings: Settings) -> Schedule:
     """Few maps, and a clip that cuts few rows, so that probabilities stay honest."""
     maps = settings.maps or 5
-    return Course(
+    return Schedule(
+        settings,
         maps=maps,
-        beta=0.1,
-        projection=settings.projection,
-        basis=None,
-        copies=(STILL,),
-        copies_per_step=1,
-        centring="private",
-        root=False,
-        normalise=True,
-        rate=0.1,
-        steps=300,
         clip=0.9 / math.sqrt(maps),
         learning_rate=0.05 * math.sqrt(maps / 5),
-        rate_grows=True,
         spread=1.0,
-        towards_means=0.0,
-        pull=0.0,
         bias=0.3,
-        average=0.5,
+        rate_grows=True,
     )
 
 
-def check(schema: Schema, settings: Settings, features: int | None) -> None:
+def plan_shape(schema: Schema, schedule: Schedule, delta: float) -> Plan:
+    """All looks, with their shares of mu^2."""
+    steps: list[Step] = []
+    known = schema if schedule.settings.image_shape is None else with_range(schema, 1.0)
+    if known is not schema:
+        steps.append(gaussian_share(RANGE_LOOK, _RANGE))
+    columns_known = all(column.known for column in known.values())
+    found = discovery_shape(known, CLASSES if columns_known else DISCOVERY, delta)
+    steps += found
+    steps.append(gaussian_share(CENTRE_LOOK, _CENTRE))
+    if schedule.towards_means:
+        steps.append(gaussian_share(MEANS_LOOK, _MEANS))
+    left = 1.0 - _RANGE - _CENTRE - _MEANS
+    left -= DISCOVERY if found and not columns_known else CLASSES
+    steps.append(steps_share(left, rate=schedule.rate, count=schedule.steps))
+    return Plan(tuple(steps))
+
+
+def check(schema: Schema, settings: Settings) -> None:
     """Refuse what no fit can do before anything is spent."""
+    features = public_features(schema)
     check_columns_and_classes(schema)
-    shape = settings.image_shape
-    if shape is not None and math.prod(shape) != len(schema):
-        raise SettingError(
-            f"The 'image_shape' {shape} has {math.prod(shape)} pixels and the table has "
-            f"{len(schema)} columns: give one column per pixel."
-        )
-    if shape is not None and any(isinstance(one, Category) for one in schema.values()):
-        raise SettingError("Pixels must be numbers: the table has a category among them.")
+    if settings.image_shape is not None:
+        check_pixels(schema, settings.image_shape)
     most = whole_numbers.MOST_COLUMNS
     if features is not None and features > most:
         raise SettingError(

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from scipy.special import softmax
 
 from voile.errors import DataError, SettingError
-from voile.models.features import Features
+from voile.models.descent import Adam
 from voile.models.locally_linear.inputs import Inputs
 from voile.models.locally_linear.model import LocallyLinearModel
-from voile.models.locally_linear.settings import Course, Settings, check, choose
-from voile.models.locally_linear.train import Adam, Trained, freeze, start_weights
+from voile.models.locally_linear.settings import Schedule, Settings, check, choose
+from voile.models.locally_linear.train import Trained, freeze, start_weights
 from voile.models.progress import progress_bar
 from voile.privacy.budget import Budget
 from voile.privacy.public_rows import encode_public
@@ -148,17 +148,16 @@ def learn(
         receipt = replace(receipt, notes=tuple(notes))
     answers = _ask(teacher, X)
     described = public.with_target(Category(classes_of(teacher, answers)))
-    check(described, settings, len(Features(described)))
-    course = choose(settings, Budget(np.inf, 0.0), sampled=True)
+    check(described, settings)
+    schedule = choose(settings, Budget(np.inf, 0.0), sampled=True)
     columns = encode_public(X, described)
     if len(answers) != len(next(iter(columns.values()))):
         raise DataError("The teacher must give one line of probabilities per row of X.")
-    inputs = _look_around(described, columns, course, settings)
+    inputs = _look_around(schedule.uncentred(described), columns, schedule)
     points = inputs.place(inputs.transform(inputs.read(columns, len(answers))))
-    with progress_bar("learning", course.steps) as progress:
-        trained = _follow(points, answers, course, settings.random_state, progress)
-    taught_by = type(teacher).__name__
-    return freeze(inputs, course, trained, receipt, settings.image_shape, taught_by)
+    with progress_bar("learning", schedule.steps) as progress:
+        trained = _follow(points, answers, schedule, progress)
+    return freeze(inputs, schedule, trained, receipt, type(teacher).__name__)
 
 
 def _ask(teacher: Any, X: object) -> Floats:
@@ -181,14 +180,9 @@ def _ask(teacher: Any, X: object) -> Floats:
     return np.asarray(answers / sums[:, None])
 
 
-def _look_around(
-    schema: Schema, columns: dict[str, Any], course: Course, settings: Settings
-) -> Inputs:
+def _look_around(plain: Inputs, columns: dict[str, Any], schedule: Schedule) -> Inputs:
     """Inputs with the mean of the public rows."""
-    plain = Inputs.uncentred(
-        schema, settings.picture, course.basis, root=course.root, normalise=course.normalise
-    )
-    if course.centring == "none":
+    if schedule.centring == "none":
         return plain
     rows = len(next(iter(columns.values())))
     features = plain.read(columns, rows)
@@ -197,25 +191,20 @@ def _look_around(
 
 
 def _follow(
-    points: Floats,
-    answers: Floats,
-    course: Course,
-    random_state: int | None,
-    progress: Callable[[int], None],
+    points: Floats, answers: Floats, schedule: Schedule, progress: Callable[[int], None]
 ) -> Trained:
     """Descend the cross-entropy with the teacher's probabilities."""
     rows, classes = answers.shape
-    weights = start_weights(course, classes, points.shape[1], random_state)
-    inputs = np.column_stack([points, np.full(rows, course.bias)])
-    rate = course.learning_rate_for(classes)
-    adam = Adam(weights, rate, course.steps, course.average)
-    chance = np.random.default_rng(random_state)
-    order = chance.permutation(rows)
+    weights = start_weights(schedule, classes, points.shape[1])
+    inputs = np.column_stack([points, np.full(rows, schedule.bias)])
+    rate = schedule.learning_rate_for(classes)
+    adam = Adam(weights, rate, schedule.steps, schedule.average)
+    order = np.random.default_rng(schedule.settings.random_state).permutation(rows)
     lot = min(_LOT, rows)
-    for number in range(course.steps):
+    for number in range(schedule.steps):
         start = (number * lot) % max(rows - lot + 1, 1)
         some = order[start : start + lot]
-        adam.step(_gradient(inputs[some], answers[some], adam.weights, course.beta))
+        adam.step(_gradient(inputs[some], answers[some], adam.weights, schedule.beta))
         progress(number + 1)
     return Trained(adam.mean, np.zeros_like(adam.mean))
 

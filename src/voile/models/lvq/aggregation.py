@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from voile.errors import SettingError
-from voile.models.lvq.gaussian import CLIP, STRIDE, Start, Trained, slope_for
-from voile.models.lvq.means import MEANS_LOOK, in_ball, look_at_means, spread_out
+from voile.models.lvq.means import in_ball, look_at_means, spread_out
 from voile.models.lvq.pulls import Rule, short_pulls
-from voile.models.lvq.settings import Settings, labels_of
+from voile.models.lvq.settings import CLIP, MEANS_LOOK, STRIDE, Settings, Start, labels_of
 from voile.models.lvq.space import CLASSES, ONE, POINTS, Space
+from voile.models.lvq.train import Trained, slope_for
 from voile.privacy.budget import Budget
 from voile.privacy.calibrate import approximate_share, gaussian_share
 from voile.privacy.events import Approximate, Plan, Step
@@ -152,8 +152,7 @@ def train(
         means, counts = in_ball(seen.means), seen.counts
     labels = labels_of(settings, space.schema, 1)
     seeds = spread_out(means[labels], labels, settings.random_state)
-    rule: Rule = "lvq1" if settings.kind == "lvq1" else "glvq"
-    learner = GroupLearner(space, seeds, labels, rule)
+    learner = GroupLearner(space, seeds, labels, settings.rule)
     names, size = (POINTS, CLASSES), labels.size * space.size
     ticket = grant.take(GROUPS_LOOK)
     if settings.mechanism == "sample_aggregate":

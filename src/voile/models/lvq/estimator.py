@@ -13,14 +13,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from voile.errors import SettingError
 from voile.models.estimator import PrivateEstimator
+from voile.models.fit import FitJob
 from voile.models.lvq.files import SavedPrototypes
 from voile.models.lvq.fit import fit_model
 from voile.models.lvq.model import Kind, Mechanism, PrototypeModel
 from voile.models.lvq.settings import Settings
-from voile.privacy.budget import Budget
 from voile.privacy.ledger import Ledger
-from voile.privacy.vault import PrivateTable
-from voile.schema import Category, Schema
+from voile.schema import Schema
 
 Floats = NDArray[np.float64]
 
@@ -28,6 +27,7 @@ Floats = NDArray[np.float64]
 class _LVQ(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]
     """What the three estimators share."""
 
+    _settings_kind = Settings
     _kind: Kind
 
     def __init__(
@@ -73,41 +73,17 @@ class _LVQ(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]
         -------
         self
         """
-        self._settings()  # refuses before rows are looked at
-        table, budget, ledger = self._protect(X, y, Category())
-        self.model_ = self._train(table, budget, ledger, f"{type(self).__name__}.fit")
-        self._describe(X)
-        return self
+        return self._fit(X, y)
 
     def _settings(self, seed: int | None = None) -> Settings:
-        asked = self.prototypes_per_class
-        return Settings(
-            kind=self._kind,
-            mechanism=self.mechanism,
-            prototypes=None if isinstance(asked, str) and asked == "auto" else asked,
-            typical=self.typical,
-            image_shape=self.image_shape,
-            groups=None if self.groups == "auto" else self.groups,
-            rate=self.rate,
-            epochs=self.epochs,
-            clip=self.clip,
-            random_state=seed if self.random_state is None else self.random_state,
-        )
+        return Settings.of(self, seed, kind=self._kind)
 
-    def _train(
-        self,
-        table: PrivateTable,
-        budget: Budget,
-        ledger: Ledger,
-        what: str,
-        seed: int | None = None,
-    ) -> PrototypeModel:
-        return fit_model(table, budget, ledger, self._settings(seed), what)
+    def _train(self, job: FitJob, settings: Settings) -> PrototypeModel:
+        return fit_model(job, settings)
 
-    def _describe(self, X: object = None) -> None:
-        super()._describe(X)
+    def _describe(self) -> None:
+        super()._describe()
         model: PrototypeModel = self.model_
-        self._set_classes(model.classes)
         self.prototypes_ = model.features.in_units(model.prototypes)
         self.prototype_labels_ = self.classes_[model.labels]
         self.relevances_ = np.diag(model.relevance).copy()

@@ -5,44 +5,42 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from voile.errors import SchemaError, SettingError
 from voile.models.features import Features
-from voile.models.lvq import aggregation, gaussian, plain, sgd
+from voile.models.fit import FitJob, frozen, looking_at_rows
+from voile.models.lvq import aggregation, plain, sgd
 from voile.models.lvq.files import frozen_labels
-from voile.models.lvq.gaussian import Course, Start, Trained
 from voile.models.lvq.model import PrototypeModel
 from voile.models.lvq.queries import Moments
-from voile.models.lvq.settings import Settings, check, labels_of
+from voile.models.lvq.settings import (
+    CENTRE_LOOK,
+    REST,
+    Schedule,
+    Settings,
+    Start,
+    check,
+    choose,
+    first_steps,
+    labels_of,
+    left_after_first,
+    plan_shape,
+)
 from voile.models.lvq.space import Space
+from voile.models.lvq.train import Trained, train
 from voile.models.progress import progress_bar
 from voile.models.setting_checks import count_found_classes, too_little_found
-from voile.privacy.budget import Budget, Relation
-from voile.privacy.calibrate import calibrate, gaussian_share
-from voile.privacy.discovery import complete, discovery_shape
+from voile.privacy.budget import Relation
+from voile.privacy.discovery import complete
 from voile.privacy.events import Event, Gaussian, Plan, Step, Unprotected
 from voile.privacy.grant import Grant
-from voile.privacy.ledger import Ledger
 from voile.privacy.mechanisms import gaussian_sum
 from voile.privacy.receipt import Receipt, write_receipt
 from voile.privacy.vault import PrivateTable
-from voile.schema import Category, Schema
-
-Floats = NDArray[np.float64]
-
-_DISCOVERY = 0.15
-_CENTRE = 0.03
-"""Shares of mu^2 for what the schema lacks, and for centre, radius and row count."""
-
-CENTRE_LOOK = "centre and radius"
-_REST = "prototypes"
+from voile.schema import Schema
 
 
-def fit_model(
-    table: PrivateTable, budget: Budget, ledger: Ledger, settings: Settings, what: str
-) -> PrototypeModel:
+def fit_model(job: FitJob, settings: Settings) -> PrototypeModel:
     """Pay, carry out, and freeze what came out.
 
     Raises
@@ -50,11 +48,9 @@ def fit_model(
     BudgetExceeded
         If the plan does not fit the ledger; nothing was spent.
     """
-    # How many features there are is public when all levels are, whatever the bounds.
-    levels = [one.levels for one in table.schema.values() if isinstance(one, Category)]
-    listed = all(one is not None for one in levels)
-    check(table.schema, settings, len(Features(table.schema)) if listed else None)
-    if settings.mechanism != "gaussian" and table.rows_per_unit > 1 and not budget.unlimited:
+    table = job.table
+    check(table.schema, settings)
+    if settings.mechanism != "gaussian" and table.rows_per_unit > 1 and not job.budget.unlimited:
         raise SettingError(
             "Rows are sampled or dealt one by one, which proves nothing for units of several rows: "
             "use Unit(..., rows=1), or mechanism='gaussian'."
@@ -64,71 +60,49 @@ def fit_model(
             f"mechanism={settings.mechanism!r} learns on groups of rows, which would have to be "
             "gathered: a federation needs mechanism='gaussian' or 'sgd'."
         )
-    # Blocks of rows are worked on side by side; threads inside each would be in each other's way.
-    with threadpool_limits(1, user_api="blas"):
-        if settings.mechanism == "gaussian":
-            return _adaptive(table, budget, ledger, settings, what)
-        return _fixed(table, budget, ledger, settings, what)
+    return (_adaptive if settings.mechanism == "gaussian" else _fixed)(job, settings)
 
 
-def first_steps(schema: Schema, delta: float) -> list[Step]:
-    """What every mechanism looks at first, with its share of mu^2."""
-    steps = list(discovery_shape(schema, _DISCOVERY, delta))
-    left = 1.0 - (_DISCOVERY if steps else 0.0)
-    return [*steps, gaussian_share(CENTRE_LOOK, left * _CENTRE)]
-
-
-def left_after_first(schema: Schema) -> float:
-    """Share of mu^2 that is left for the prototypes."""
-    return (1.0 - (0.0 if schema.known else _DISCOVERY)) * (1.0 - _CENTRE)
-
-
-def _adaptive(
-    table: PrivateTable, budget: Budget, ledger: Ledger, settings: Settings, what: str
-) -> PrototypeModel:
+def _adaptive(job: FitJob, settings: Settings) -> PrototypeModel:
     """The default: the second part of the plan is made when centre and row count are known.
 
     All looks are Gaussian, whose adaptive composition is exact (docs/proofs/filter.md).
     """
-    schema = table.schema
-    first = first_steps(schema, budget.delta)
-    shape = Plan((*first, gaussian_share(_REST, left_after_first(schema))))
-    bound = calibrate(budget, shape, ledger.relation)
-    with ledger.reserve(bound, what, unit=table.unit) as reservation:
-        opening = reservation.pay(Plan(bound.steps[:-1]), table)
+    table, ledger = job.table, job.ledger
+    bound = job.plan(plan_shape(table.schema, job.budget.delta))
+    with looking_at_rows(), ledger.reserve(bound, job.what, unit=table.unit) as admission:
+        opening = admission.pay(Plan(bound.steps[:-1]), table)
         table = complete(table, opening)
         start = look_around(table, opening, _strength(table, bound, ledger.relation))
-        course = gaussian.plan_course(start, settings)
-        polished = budget.unlimited and settings.kind != "lvq1" and course.steps > 0
-        steps = [_looks(label, course, bound[_REST]) for label in course.counts]
+        schedule = choose(start, settings)
+        polished = job.budget.unlimited and settings.kind != "lvq1" and schedule.steps > 0
+        steps = [_looks(label, schedule, bound[REST]) for label in schedule.counts]
         steps += plain.polish_shape() if polished else ()
-        grant = reservation.pay(Plan(tuple(steps)), table)
-        with progress_bar("training", course.steps) as progress:
-            trained = gaussian.train(table, grant, start, course, settings, progress)
+        grant = admission.pay(Plan(tuple(steps)), table)
+        with progress_bar("training", schedule.steps) as progress:
+            trained = train(table, grant, start, schedule, progress)
         if polished:
             trained = plain.polish(table, grant, trained)
-    receipt = write_receipt(opening, budget, grant)
+    receipt = write_receipt(opening, job.budget, grant)
     return freeze(table.schema, settings, start, trained, receipt)
 
 
-def _looks(label: str, course: Course, rest: Event) -> Step:
+def _looks(label: str, schedule: Schedule, rest: Event) -> Step:
     """A step of the second part, with its share of what was left for it."""
-    count = course.counts[label]
+    count = schedule.counts[label]
     if not isinstance(rest, Gaussian):
         return Step(label, Unprotected(count))
     # A little more noise than the share says, so that rounding never exceeds the whole.
     scale = rest.noise_multiplier * (1.0 + 1e-10)
-    return Step(label, Gaussian(count, scale * math.sqrt(count / course.shares[label])))
+    return Step(label, Gaussian(count, scale * math.sqrt(count / schedule.shares[label])))
 
 
-def _fixed(
-    table: PrivateTable, budget: Budget, ledger: Ledger, settings: Settings, what: str
-) -> PrototypeModel:
+def _fixed(job: FitJob, settings: Settings) -> PrototypeModel:
     """The published ways, whose accounting needs the whole plan in advance."""
-    schema, by_steps = table.schema, settings.mechanism == "sgd"
-    first, left = first_steps(schema, budget.delta), left_after_first(schema)
-    later = sgd.shape(settings, left) if by_steps else aggregation.shape(settings, left, budget)
-    plan = calibrate(budget, Plan((*first, *later)), ledger.relation)
+    schema, by_steps = job.table.schema, settings.mechanism == "sgd"
+    left = left_after_first(schema)
+    later = sgd.shape(settings, left) if by_steps else aggregation.shape(settings, left, job.budget)
+    plan = job.plan(Plan((*first_steps(schema, job.budget.delta), *later)))
     groups = 0
     if not by_steps:
         if not schema.known:
@@ -138,15 +112,16 @@ def _fixed(
             )
         size = len(Features(schema)) * len(labels_of(settings, schema, 1))
         groups = aggregation.check_groups(settings, plan, size)
-    grant = ledger.pay(plan, table, what)
-    table = complete(table, grant)
-    start = look_around(table, grant, _strength(table, plan, ledger.relation))
-    with progress_bar("training", sgd.step_count(settings) if by_steps else 1) as progress:
-        if by_steps:
-            trained = sgd.train(table, grant, start, settings, progress)
-        else:
-            trained = aggregation.train(table, grant, start, settings, groups)
-    return freeze(table.schema, settings, start, trained, write_receipt(grant, budget))
+
+    def release(table: PrivateTable, grant: Grant) -> tuple[Start, Trained]:
+        start = look_around(table, grant, _strength(table, plan, job.ledger.relation))
+        with progress_bar("training", sgd.step_count(settings) if by_steps else 1) as progress:
+            if by_steps:
+                return start, sgd.train(table, grant, start, settings, progress)
+            return start, aggregation.train(table, grant, start, settings, groups)
+
+    (start, trained), receipt = job.carry_out(plan, release)
+    return freeze(start.space.schema, settings, start, trained, receipt)
 
 
 def look_around(table: PrivateTable, grant: Grant, strength: float) -> Start:
@@ -207,19 +182,13 @@ def freeze(
         settings.kind,
         settings.mechanism,
         schema,
-        _frozen(centre + moved),
-        _frozen(errors),
+        frozen(centre + moved),
+        frozen(errors),
         frozen_labels(trained.labels),
-        _frozen(centre + trained.means @ back.T),
-        _frozen(np.maximum(trained.counts, 0.0)),
-        _frozen(space.matrix),
-        _frozen(centre),
+        frozen(centre + trained.means @ back.T),
+        frozen(np.maximum(trained.counts, 0.0)),
+        frozen(space.matrix),
+        frozen(centre),
         receipt,
         settings.image_shape,
     )
-
-
-def _frozen(values: Floats) -> Floats:
-    result = np.array(values, dtype=np.float64)
-    result.setflags(write=False)
-    return result

@@ -9,14 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.models.lvq.queries import COUNT_WEIGHT, ClassSums
+from voile.models.lvq.settings import MEANS_LOOK
 from voile.models.lvq.space import Space
 from voile.privacy.grant import Grant
 from voile.privacy.mechanisms import gaussian_sum
 from voile.privacy.vault import PrivateTable
 
 Floats = NDArray[np.float64]
-
-MEANS_LOOK = "class means"
 
 
 @dataclass(frozen=True, eq=False)

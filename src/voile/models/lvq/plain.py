@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from voile.errors import SettingError
-from voile.models.lvq.gaussian import Trained, slope_for
 from voile.models.lvq.pulls import distances, margin_pulls
 from voile.models.lvq.queries import LARGEST_PULL, Pulls
 from voile.models.lvq.space import Space, check_prototypes, chunks, keeps
+from voile.models.lvq.train import Trained, slope_for
 from voile.models.whole_numbers import WholeQuery
 from voile.privacy.events import Step, Unprotected
 from voile.privacy.grant import Grant
@@ -35,7 +35,7 @@ _ITERATIONS, _LOOKS = 100, 300
 
 @sendable
 @dataclass(frozen=True, eq=False)
-class Costs(WholeQuery):
+class MarginCosts(WholeQuery):
     """Sum of softplus(slope x relative distance) / slope; at most 2 for a row."""
 
     layout: Space
@@ -82,7 +82,7 @@ def polish(table: PrivateTable, grant: Grant, trained: Trained) -> Trained:
     """Go on to the least cost by L-BFGS, from prototypes that were trained without noise."""
     space, first = trained.space, trained.prototypes
     slope = slope_for(space.size, len(trained.labels) / space.class_count)
-    cost = Costs(space, first, trained.labels, slope)
+    cost = MarginCosts(space, first, trained.labels, slope)
     pulls = Pulls(space, first, trained.labels, "glvq", slope, LARGEST_PULL, 1.0 / slope)
     rows = max(float(trained.counts.sum()), 1.0)
 

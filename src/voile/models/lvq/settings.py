@@ -2,16 +2,36 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import get_args
+from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
 from voile.errors import SettingError
+from voile.models.features import public_features
 from voile.models.lvq.model import Kind, Mechanism
-from voile.models.setting_checks import check_columns_and_classes, is_count, is_number
+from voile.models.lvq.pulls import Rule
+from voile.models.lvq.space import Space
+from voile.models.setting_checks import (
+    DISCOVERY,
+    SEED,
+    Allowed,
+    CheckedSettings,
+    check_columns_and_classes,
+    choice,
+    count,
+    is_count,
+    number,
+    optional,
+    or_auto,
+    picture_shape,
+)
+from voile.privacy.calibrate import gaussian_share
+from voile.privacy.discovery import discovery_shape
+from voile.privacy.events import Plan, Step
 from voile.schema import Category, Schema
 
 _MOST_PROTOTYPES = 100
@@ -23,19 +43,55 @@ METRIC_NOISE = 0.012
 
 _ROWS_PER_PROTOTYPE = 40
 
+CENTRE_LOOK = "centre and radius"
+MEANS_LOOK = "class means"
+RADIUS_LOOK = "radius under the metric"
+CLUSTERS_LOOK = "parts of classes"
+STEPS_LOOK = "steps"
+
+_START, _START_METRIC, _START_SEVERAL, _START_MOST = 0.15, 0.30, 0.25, 0.80
+"""Shares of what is left after the centre for class means; more where rows are few."""
+
+_NOISY_MEANS = 0.45
+"""Noise of a class mean at the whole budget from which on the start's share grows."""
+
+_RADIUS, _CLUSTERS = 0.02, 0.15
+CLUSTER_ROUNDS = 3
+
+CLIP = 0.5
+TRAVEL = 0.6
+"""Norm of the noise that all steps together put on a prototype; the ball has radius 1."""
+
+STRIDE, _FEWEST_STEPS, MOST_STEPS = 2.0, 60, 200
+
+_CENTRE = 0.03
+"""Share of mu^2 for centre, radius and row count."""
+
+REST = "prototypes"
+"""What is left for the second part, until it is planned."""
+
+
+def _are_prototypes(value: object) -> bool:
+    counts = value.values() if isinstance(value, Mapping) else (value,)
+    return all(is_count(one, 1, _MOST_PROTOTYPES) for one in counts)
+
+
+_EACH = Allowed(
+    _are_prototypes,
+    f"a whole number from 1 to {_MOST_PROTOTYPES}, or such a number for every class",
+)
+
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(CheckedSettings):
     """How to train; None means chosen by a rule from public and released facts.
 
     Attributes
     ----------
     kind : {"lvq1", "glvq", "gmlvq"}
-    mechanism : str
-    prototypes : int, mapping of class to int, or None
+    prototypes_per_class : int, mapping of class to int, or None
     typical : float
         0: as accurate as can be; 1: prototypes are the class means.
-    image_shape : tuple of int, or None
     groups : int, or None
         Of "sample_aggregate" and "center_of_attention".
     rate, epochs, clip : float
@@ -45,22 +101,18 @@ class Settings:
     """
 
     kind: Kind
-    mechanism: Mechanism = "gaussian"
-    prototypes: int | Mapping[object, int] | None = 1
-    typical: float = 0.2
-    image_shape: tuple[int, int] | None = None
-    groups: int | None = None
-    rate: float = 0.01
-    epochs: int = 50
-    clip: float = 0.5
-    random_state: int | None = field(default=None)
+    mechanism: Annotated[Mechanism, choice(Mechanism)] = "gaussian"
+    prototypes_per_class: Annotated[int | Mapping[object, int] | None, or_auto(_EACH)] = 1
+    typical: Annotated[float, number(0.0, 1.0)] = 0.2
+    image_shape: Annotated[tuple[int, int] | None, optional(picture_shape(2))] = None
+    groups: Annotated[int | None, or_auto(count(1, 100_000))] = None
+    rate: Annotated[float, number(1e-5, 1.0)] = 0.01
+    epochs: Annotated[int, count(1, 10_000)] = 50
+    clip: Annotated[float, number(1e-3, 8.0)] = 0.5
+    random_state: Annotated[int | None, SEED] = None
 
     def __post_init__(self) -> None:
-        if self.mechanism not in get_args(Mechanism):
-            raise SettingError(
-                f"The 'mechanism' must be one of {', '.join(map(repr, get_args(Mechanism)))}. Got "
-                f"{self.mechanism!r} instead."
-            )
+        super().__post_init__()
         if self.kind == "gmlvq" and self.mechanism in ("sample_aggregate", "center_of_attention"):
             raise SettingError(
                 f"mechanism={self.mechanism!r} averages prototypes and learns no metric: use "
@@ -70,52 +122,53 @@ class Settings:
             raise SettingError(
                 "LVQ1 has no cost function to descend: use GLVQClassifier, or another mechanism."
             )
-        if not (is_number(self.typical) and 0.0 <= self.typical <= 1.0):
-            raise SettingError(
-                f"The 'typical' must be a number from 0 to 1. Got {self.typical!r} instead."
-            )
-        for name, low, high in (("rate", 1e-5, 1.0), ("clip", 1e-3, 8.0)):
-            value = getattr(self, name)
-            if not (is_number(value) and low <= value <= high):
-                raise SettingError(
-                    f"The '{name}' must be a number from {low:g} to {high:g}. Got {value!r} "
-                    "instead."
-                )
-        if not is_count(self.epochs, 1, 10_000):
-            raise SettingError(
-                f"The 'epochs' must be a whole number from 1 to 10000. Got {self.epochs!r} instead."
-            )
-        if self.groups is not None and not is_count(self.groups, 1, 100_000):
-            raise SettingError(
-                f"The 'groups' must be 'auto' or a whole number from 1 to 100000. Got "
-                f"{self.groups!r} instead."
-            )
-        if self.random_state is not None and not is_count(self.random_state, 0):
-            raise SettingError(
-                "The 'random_state' must be None or a whole number of at least 0. Got "
-                f"{self.random_state!r} instead."
-            )
-        counts = self.prototypes.values() if isinstance(self.prototypes, Mapping) else ()
-        whole = [self.prototypes] if not isinstance(self.prototypes, Mapping) else [*counts]
-        for count in whole:
-            if count is not None and not is_count(count, 1, _MOST_PROTOTYPES):
-                raise SettingError(
-                    "The 'prototypes_per_class' must be 'auto', a whole number from 1 to "
-                    f"{_MOST_PROTOTYPES}, or such a number for every class. Got {count!r} instead."
-                )
-        shape = self.image_shape
-        if shape is not None and not (
-            isinstance(shape, tuple) and len(shape) == 2 and all(is_count(s, 1) for s in shape)
-        ):
-            raise SettingError(
-                f"The 'image_shape' must be (height, width), in pixels. Got {shape!r} instead."
-            )
+
+    @property
+    def rule(self) -> Rule:
+        """How rows pull prototypes."""
+        return "lvq1" if self.kind == "lvq1" else "glvq"
 
 
-def check(schema: Schema, settings: Settings, features: int | None) -> None:
+@dataclass(frozen=True, eq=False)
+class Start:
+    """What is known before the second part of the plan is made; all of it released or public.
+
+    Attributes
+    ----------
+    rows : float
+        Released number of rows, at least 10.
+    space : Space
+    strength : float
+        1 / noise multiplier of the whole budget, per privacy unit; inf without noise.
+    centre_error, radius_error : float
+        Standard deviation of the noise on a coordinate of the centre and, relatively, on the
+        radius.
+    """
+
+    rows: float
+    space: Space
+    strength: float
+    centre_error: float = 0.0
+    radius_error: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Schedule:
+    """The second part of the plan: shares of the budget that is left, and what they are for."""
+
+    settings: Settings
+    labels: NDArray[np.int64]
+    metric: bool
+    scatter: bool
+    steps: int
+    shares: dict[str, float]
+    counts: dict[str, int]
+
+
+def check(schema: Schema, settings: Settings) -> None:
     """Refuse what no fit can do before anything is spent."""
     check_columns_and_classes(schema)
-    target, asked = schema.target, settings.prototypes
+    target, asked = schema.target, settings.prototypes_per_class
     if isinstance(target, Category) and target.levels is not None and isinstance(asked, Mapping):
         unknown = set(asked) ^ set(target.levels)
         if unknown:
@@ -123,7 +176,7 @@ def check(schema: Schema, settings: Settings, features: int | None) -> None:
                 "The 'prototypes_per_class' must name every class of the schema, and no other: "
                 f"see {sorted(map(repr, unknown))[0]}."
             )
-    shape = settings.image_shape
+    shape, features = settings.image_shape, public_features(schema)
     if shape is not None and features is not None and shape[0] * shape[1] != features:
         raise SettingError(
             f"The 'image_shape' {shape} has {shape[0] * shape[1]} pixels and the table has "
@@ -136,7 +189,7 @@ def labels_of(settings: Settings, schema: Schema, each: int) -> NDArray[np.int64
     target = schema.target
     assert isinstance(target, Category)
     levels = target.levels or ()
-    asked = settings.prototypes
+    asked = settings.prototypes_per_class
     if isinstance(asked, Mapping):
         counts = [int(asked.get(level, 1)) for level in levels]
     else:
@@ -171,3 +224,56 @@ def choose_prototypes(
     most, limit = (5, 0.014) if metric else (3, 0.008)
     chosen = most if noise <= limit else 1
     return chosen if rows / (classes * chosen) >= _ROWS_PER_PROTOTYPE else 1
+
+
+def choose(start: Start, settings: Settings) -> Schedule:
+    """Decide on metric, prototypes, steps and shares, from released and public facts."""
+    d, m = start.space.size, start.space.class_count
+    strength = min(start.strength, 1e6)
+    readable = usable_metric(d, start.rows, strength)
+    wanted = settings.kind == "gmlvq"
+    metric = wanted and readable
+    each = choose_prototypes(d, m, start.rows, strength, metric=wanted)
+    labels = labels_of(settings, start.space.schema, each)
+    several = len(labels) > m
+    noise = m * math.sqrt(d) / (start.rows * strength)
+    if several:
+        first = _START_SEVERAL
+    else:
+        least = _START_METRIC if metric else _START
+        first = float(np.clip((noise / _NOISY_MEANS) ** 2, least, _START_MOST))
+    shares, counts = {MEANS_LOOK: first}, {MEANS_LOOK: 1}
+    if metric:
+        shares[RADIUS_LOOK], counts[RADIUS_LOOK] = _RADIUS, 1
+    if several:
+        shares[CLUSTERS_LOOK], counts[CLUSTERS_LOOK] = _CLUSTERS, CLUSTER_ROUNDS
+    rest = 1.0 - sum(shares.values())
+    steps = 0
+    if settings.typical >= 1.0:
+        # Nothing moves: the means get what the steps would have had.
+        shares[MEANS_LOOK] += rest
+    else:
+        travel = TRAVEL * strength * math.sqrt(rest) * start.rows / (m * math.sqrt(d)) / CLIP
+        length = STRIDE * math.sqrt(len(labels) / m)
+        steps = int(np.clip(math.ceil(travel * m / length), _FEWEST_STEPS, MOST_STEPS))
+        shares[STEPS_LOOK], counts[STEPS_LOOK] = rest, steps
+    scatter = metric or (several and d <= MOST_FEATURES_OF_METRIC)
+    return Schedule(settings, labels, metric, scatter, steps, shares, counts)
+
+
+def first_steps(schema: Schema, delta: float) -> list[Step]:
+    """What every mechanism looks at first, with its share of mu^2."""
+    steps = list(discovery_shape(schema, DISCOVERY, delta))
+    left = 1.0 - (DISCOVERY if steps else 0.0)
+    return [*steps, gaussian_share(CENTRE_LOOK, left * _CENTRE)]
+
+
+def left_after_first(schema: Schema) -> float:
+    """Share of mu^2 that is left for the prototypes."""
+    return (1.0 - (0.0 if schema.known else DISCOVERY)) * (1.0 - _CENTRE)
+
+
+def plan_shape(schema: Schema, delta: float) -> Plan:
+    """The first looks, and the rest of the budget for what is planned after them."""
+    rest = gaussian_share(REST, left_after_first(schema))
+    return Plan((*first_steps(schema, delta), rest))

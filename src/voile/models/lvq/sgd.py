@@ -14,11 +14,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from voile.models.lvq.gaussian import STEPS_LOOK, Start, Trained
-from voile.models.lvq.means import MEANS_LOOK, in_ball, look_at_means, spread_out
+from voile.models.lvq.means import in_ball, look_at_means, spread_out
 from voile.models.lvq.metric_steps import MetricPulls
 from voile.models.lvq.queries import Pulls
-from voile.models.lvq.settings import Settings, labels_of
+from voile.models.lvq.settings import MEANS_LOOK, STEPS_LOOK, Settings, Start, labels_of
+from voile.models.lvq.train import Trained
 from voile.privacy.calibrate import gaussian_share, poisson_share
 from voile.privacy.events import Step, Unprotected
 from voile.privacy.grant import Grant

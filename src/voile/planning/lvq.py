@@ -12,24 +12,32 @@ import math
 import numpy as np
 
 from voile.models.features import Features
-from voile.models.lvq.fit import CENTRE_LOOK, first_steps, left_after_first
-from voile.models.lvq.gaussian import CLIP, CLUSTERS_LOOK, STEPS_LOOK, STRIDE, Start, plan_course
-from voile.models.lvq.means import MEANS_LOOK
 from voile.models.lvq.model import Kind
 from voile.models.lvq.queries import COUNT_WEIGHT, SCATTER_WEIGHT
-from voile.models.lvq.settings import Settings
+from voile.models.lvq.settings import (
+    CENTRE_LOOK,
+    CLIP,
+    CLUSTERS_LOOK,
+    MEANS_LOOK,
+    MOST_STEPS,
+    REST,
+    STEPS_LOOK,
+    STRIDE,
+    TRAVEL,
+    Settings,
+    Start,
+    choose,
+    plan_shape,
+)
 from voile.models.lvq.space import Space
+from voile.models.lvq.train import noise_of_average
 from voile.planning.facts import Facts
-from voile.planning.noise import ColumnNoise, multiplier_of
+from voile.planning.noise import ColumnNoise, noise_multiplier
 from voile.privacy.budget import Budget
-from voile.privacy.calibrate import calibrate, gaussian_share
-from voile.privacy.events import Gaussian, Plan
+from voile.privacy.calibrate import calibrate
+from voile.privacy.events import Gaussian
 from voile.schema import Category, Number
 
-TRAVEL, MOST_STEPS = 0.6, 200
-"""The rules of the fit (`voile.models.lvq.gaussian`); a test holds them together."""
-
-_REST = "prototypes"
 _AWAY = 0.5
 """Distance of a class's mean from the centre, relative to the radius."""
 
@@ -50,11 +58,10 @@ def forecast_prototypes(facts: Facts, budget: Budget, kind: Kind) -> tuple[Colum
         As parts of the range of a number, or of the rows that have a level.
     """
     schema, rows, each = facts.schema, float(facts.rows), float(facts.rows_per_unit)
-    shape = (*first_steps(schema, budget.delta), gaussian_share(_REST, left_after_first(schema)))
-    plan = calibrate(budget, Plan(shape))
+    plan = calibrate(budget, plan_shape(schema, budget.delta))
     d = len(Features(facts.complete))
     radius = math.sqrt(sum(map(_variance, facts.complete.values())))
-    error = multiplier_of(plan, CENTRE_LOOK) * math.sqrt(3.0) * each
+    error = noise_multiplier(plan, CENTRE_LOOK) * math.sqrt(3.0) * each
     looks = [event for event in plan.events if isinstance(event, Gaussian)]
     total = math.fsum(one.count / one.noise_multiplier**2 for one in looks)
     start = Start(
@@ -65,26 +72,26 @@ def forecast_prototypes(facts: Facts, budget: Budget, kind: Kind) -> tuple[Colum
         error * d / rows / (2.0 * radius**2),
     )
     settings = Settings(kind=kind)
-    course = plan_course(start, settings)
+    schedule = choose(start, settings)
 
     def noise(label: str, bound: float) -> float:
-        count, share = course.counts[label], course.shares[label]
-        return multiplier_of(plan, _REST) * math.sqrt(count / share) * bound * each
+        count, share = schedule.counts[label], schedule.shares[label]
+        return noise_multiplier(plan, REST) * math.sqrt(count / share) * bound * each
 
-    scatter = SCATTER_WEIGHT**2 if course.scatter else 0.0
+    scatter = SCATTER_WEIGHT**2 if schedule.scatter else 0.0
     of_means = noise(MEANS_LOOK, math.sqrt(1.0 + COUNT_WEIGHT**2 + scatter))
     counts = np.maximum(rows * np.array(facts.rates), 0.1 * rows / len(facts.rates))
     errors = of_means / counts
     kept = _AWAY**2 / (_AWAY**2 + d * errors**2)
     variance = errors**2
-    several = len(course.labels) / len(facts.rates)
+    several = len(schedule.labels) / len(facts.rates)
     if several > 1:
         found = noise(CLUSTERS_LOOK, math.sqrt(1.0 + COUNT_WEIGHT**2)) / (counts / several)
         variance = found**2
-    if course.steps:
+    if schedule.steps:
         typical = 2.0 * settings.typical / (1.0 - settings.typical)
         one = noise(STEPS_LOOK, CLIP)
-        variance = variance + _of_steps(course.steps, d, rows, several, typical, one)
+        variance = variance + _of_steps(schedule.steps, d, rows, several, typical, one)
     relative = start.radius_error**2 + (of_means / COUNT_WEIGHT / counts) ** 2
     away = (_AWAY * radius) ** 2 / d
     whole = variance * radius**2 + start.centre_error**2 + relative * away
@@ -115,9 +122,4 @@ def _of_steps(
     stride = STRIDE * math.sqrt(several) / rows
     rate = min(stride * MOST_STEPS / steps, TRAVEL / (noise * math.sqrt(steps * size)))
     stay = math.exp(-typical / steps)
-    reach = np.concatenate([[0.0], np.cumsum(stay ** np.arange(1, steps + 1))])
-    # What a step's noise weighs in the mean of the prototypes of the second half.
-    first = np.arange(steps)
-    skipped = np.maximum(first, steps // 2)
-    weights = (reach[steps - first] - reach[skipped - first]) / (steps - steps // 2)
-    return float(np.sum(weights**2)) * (rate * noise) ** 2
+    return noise_of_average(steps, steps // 2, stay) * (rate * noise) ** 2

@@ -12,15 +12,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from voile.models.descent import STEPS_LOOK, Adam
 from voile.models.features import Features
-from voile.models.locally_linear.fit import _shape
-from voile.models.locally_linear.settings import Course, Settings, choose
-from voile.models.locally_linear.train import STEPS_LOOK, Adam
+from voile.models.locally_linear.settings import Schedule, Settings, choose, plan_shape
 from voile.planning.facts import Facts
-from voile.planning.noise import ColumnNoise, multiplier_of
+from voile.planning.noise import ColumnNoise, noise_multiplier
 from voile.privacy.budget import Budget
 from voile.privacy.calibrate import calibrate
-from voile.privacy.events import Plan
 from voile.schema import Category, Number
 
 _PULL = 0.5
@@ -44,21 +42,23 @@ def forecast_maps(facts: Facts, budget: Budget) -> tuple[ColumnNoise, ...]:
     tuple of ColumnNoise
         In log-odds, for a row of typical length.
     """
-    settings = Settings()
-    course = choose(settings, budget, sampled=facts.rows_per_unit == 1)
-    shape = Plan(tuple(_shape(facts.schema, course, settings, budget.delta)))
-    found = foretell_weights(facts, course, multiplier_of(calibrate(budget, shape), STEPS_LOOK))
+    schedule = choose(Settings(), budget, sampled=facts.rows_per_unit == 1)
+    plan = calibrate(budget, plan_shape(facts.schema, schedule, budget.delta))
+    found = foretell_weights(facts, schedule, noise_multiplier(plan, STEPS_LOOK))
     # The maps of a class are blended, and two classes are compared.
-    score = 2.0 * found.error * math.sqrt(2.0 / course.maps)
+    score = 2.0 * found.error * math.sqrt(2.0 / schedule.maps)
     squares = {name: _square(column) for name, column in facts.complete.items()}
     whole = sum(squares.values())
-    result = []
-    for name, column in facts.complete.items():
-        levels = 1 if isinstance(column, Number) else len(column.levels or ())
-        part = squares[name] / whole
-        kept = found.kept(part / max(levels, 1))
-        result.append(ColumnNoise.of(name, column, score * math.sqrt(part), kept))
-    return tuple(result)
+    parts = {name: square / whole for name, square in squares.items()}
+    return tuple(
+        ColumnNoise.of(
+            name,
+            column,
+            score * math.sqrt(parts[name]),
+            found.kept(parts[name] / max(len(getattr(column, "levels", None) or ()), 1)),
+        )
+        for name, column in facts.complete.items()
+    )
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class ForetoldWeights:
         return -math.expm1(-self.pace * square)
 
 
-def foretell_weights(facts: Facts, course: Course, multiplier: float) -> ForetoldWeights:
+def foretell_weights(facts: Facts, schedule: Schedule, multiplier: float) -> ForetoldWeights:
     """Noised gradients through the steps of the fit.
 
     Parameters
@@ -90,20 +90,20 @@ def foretell_weights(facts: Facts, course: Course, multiplier: float) -> Foretol
         Noise on the sum of a lot, relative to the clip.
     """
     classes, size = len(facts.rates), len(Features(facts.complete))
-    lot = max(facts.rows * course.rate, 1.0)
-    noise = multiplier * course.clip * facts.rows_per_unit / lot
-    weights = classes * course.maps * (size + 1)
+    lot = max(facts.rows * schedule.rate, 1.0)
+    noise = multiplier * schedule.clip * facts.rows_per_unit / lot
+    weights = classes * schedule.maps * (size + 1)
     # Beside the noise, which rows are in the lot: gradients of independent rows.
-    scatter = _PULL * course.clip / math.sqrt(weights * lot)
+    scatter = _PULL * schedule.clip / math.sqrt(weights * lot)
     scale = math.hypot(noise, scatter)
-    rate = course.learning_rate_for(classes)
-    adam = Adam(np.zeros(2), rate, course.steps, course.average, course.pull)
-    for _ in range(course.steps):
+    rate = schedule.learning_rate_for(classes)
+    adam = Adam(np.zeros(2), rate, schedule.steps, schedule.average, schedule.pull)
+    for _ in range(schedule.steps):
         adam.step(np.array([scale, -scale]))
     # Newton's way is the slope over the curvature (p (1 - p) for two classes that both move); a
     # step goes that slope, a map's share of it, over the scale.
-    steps = (1.0 - course.average / 2.0) * course.steps
-    pace = steps * rate * _CURVATURE / (course.maps * scale)
+    steps = (1.0 - schedule.average / 2.0) * schedule.steps
+    pace = steps * rate * _CURVATURE / (schedule.maps * scale)
     return ForetoldWeights(adam.error(noise), pace)
 
 

@@ -16,50 +16,48 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import norm
 
-from voile.models.ebm.binning import (
+from voile.models.ebm.binning import ColumnBins, TargetFacts
+from voile.models.ebm.losses import INSIDE, SquaredLoss, TrainingLoss, start_of
+from voile.models.ebm.model import Link
+from voile.models.ebm.settings import (
     CATEGORIES_LOOK,
     NUMBERS_LOOK,
-    ColumnBins,
-    TargetFacts,
+    ROUNDS_LOOK,
+    Settings,
+    choose,
+    choose_bins,
+    plan_shape,
 )
-from voile.models.ebm.fit import plan_shape
-from voile.models.ebm.losses import Loss, SquaredLoss, start_of
-from voile.models.ebm.model import Link
 from voile.models.ebm.smoothing import Smoother, correlation, share_out
 from voile.models.ebm.terms import TermState, start_term
-from voile.models.ebm.train import ROUNDS_LOOK
+from voile.models.ebm.train import DISCOUNT
 from voile.planning.facts import Facts
-from voile.planning.noise import ColumnNoise, multiplier_of
+from voile.planning.noise import ColumnNoise, noise_multiplier
 from voile.privacy.budget import Budget
 from voile.privacy.calibrate import calibrate
 from voile.privacy.discovery.tree import CLEAR, DEPTH, FANOUT
 from voile.privacy.events import Plan
-from voile.schema import Category, Schema
+from voile.schema import Category
 from voile.schema.columns import Column
 
 Floats = NDArray[np.float64]
 
-ROUNDS, REGRESSION_ROUNDS = 20, 26
-FEWEST_BINS, BINS_BELOW, MOST_BINS, ROWS_PER_BIN = 6, 32, 64, 400
-"""The rules of the fit (`voile.models.ebm.fit`); a test holds them together."""
-
-_DISCOUNT: dict[Link, float] = {"logit": 0.9, "softmax": 0.9, "identity": 0.75}
 _EMPTY_OF_NUMBER, _EMPTY_OF_CATEGORY = 1, 2
 """Bins for missing values, and for other levels."""
 
 _OTHERS = 1.5
 """Variance that the other columns add to a row's score (log-odds)."""
 
-_INSIDE, _LEFT = 0.87, 0.6
-"""Share of residuals that the clip leaves as they are, and what they are relative to the target's
-own spread when training ends: two thirds of its variance are taken to be explained."""
+_LEFT = 0.6
+"""Spread of residuals relative to the target's own when training ends: two thirds of its variance
+are taken to be explained."""
 
 
 @dataclass(frozen=True, eq=False)
 class _Setting:
     """What all columns of one forecast share."""
 
-    loss: Loss
+    loss: TrainingLoss
     intercept: Floats
     unit: float
     deviation: float
@@ -90,7 +88,7 @@ def forecast_additive(
         In log-odds (classes) or the target's units (a number), in the order of the columns.
     """
     setting = _set_up(facts, budget)
-    most = bins or choose_bins(facts, setting)
+    most = bins or most_bins(facts, setting)
     kinds = [_kind(column) for column in facts.complete.values()]
     # Columns of one kind have one answer; only categories differ, by their levels.
     starts = {kind: _start(setting, most, kind) for kind in dict.fromkeys(kinds)}
@@ -103,42 +101,45 @@ def forecast_additive(
     return tuple(known[kind].named(name) for kind, name in zip(kinds, names, strict=True))
 
 
-def choose_bins(facts: Facts, setting: _Setting) -> int:
+def most_bins(facts: Facts, setting: _Setting) -> int:
     """Most intervals of a number, by the rule of the fit."""
-    most = int(np.clip(facts.rows / ROWS_PER_BIN, BINS_BELOW, MOST_BINS))
     scarce = facts.rows * min(facts.rates, default=1.0)
-    noise = multiplier_of(setting.plan, ROUNDS_LOOK) * math.sqrt(setting.terms / setting.rounds)
-    return int(np.clip(scarce / (noise * setting.per_unit), FEWEST_BINS, most))
-
-
-def rounds_for(schema: Schema) -> int:
-    """Looks at the rows."""
-    return ROUNDS if isinstance(schema.target, Category) else REGRESSION_ROUNDS
+    noise = noise_multiplier(setting.plan, ROUNDS_LOOK) * math.sqrt(setting.terms / setting.rounds)
+    return choose_bins(facts.rows, scarce, noise * setting.per_unit)
 
 
 def _set_up(facts: Facts, budget: Budget) -> _Setting:
-    rounds = rounds_for(facts.schema)
-    plan = calibrate(budget, plan_shape(facts.schema, budget.delta, rounds))
+    schedule = choose(Settings(), facts.schema)
+    plan = calibrate(budget, plan_shape(facts.schema, schedule, budget.delta))
     link: Link = "identity"
     if facts.classification:
         link = "logit" if len(facts.rates) == 2 else "softmax"
     none = np.zeros(0)
     counts = np.maximum(facts.rows * np.array(facts.rates), 1.0)
     relative, left = facts.spread / facts.half_range, _LEFT * facts.spread / facts.half_range
-    loss: Loss
+    loss: TrainingLoss
     if link == "identity":
         # Residuals are taken as normal, and cut where the fit cuts them.
-        cap = float(np.clip(left * norm.ppf((1 + _INSIDE) / 2), 2.0**-9, 2.0))
-        loss = SquaredLoss(cap, _INSIDE, left**2)
+        cap = float(np.clip(left * norm.ppf((1 + INSIDE) / 2), 2.0**-9, 2.0))
+        loss = SquaredLoss(cap, INSIDE, left**2)
         intercept, unit = np.zeros(1), relative**2
     else:
         target = TargetFacts(float(facts.rows), counts, 0.0, 1.0, none, none)
         loss, intercept, unit = start_of(link, target)
     per_unit = float(facts.rows_per_unit)
-    deviation = multiplier_of(plan, ROUNDS_LOOK) * loss.cap * per_unit / loss.gain
+    deviation = noise_multiplier(plan, ROUNDS_LOOK) * loss.cap * per_unit / loss.gain
     terms = len(facts.schema)
     return _Setting(
-        loss, intercept, unit, deviation, rounds, link, plan, float(facts.rows), terms, per_unit
+        loss,
+        intercept,
+        unit,
+        deviation,
+        schedule.rounds,
+        link,
+        plan,
+        float(facts.rows),
+        terms,
+        per_unit,
     )
 
 
@@ -150,11 +151,11 @@ def _kind(column: Column) -> int | None:
 def _start(setting: _Setting, most: int, kind: int | None) -> TermState:
     """A column before the first round, if its rows are spread evenly."""
     if kind is None:
-        error = multiplier_of(setting.plan, NUMBERS_LOOK) * math.sqrt(DEPTH) * setting.per_unit
+        error = noise_multiplier(setting.plan, NUMBERS_LOOK) * math.sqrt(DEPTH) * setting.per_unit
         regular = _intervals(setting.rows, most, error)
         cuts, empty = np.arange(1.0, regular), _EMPTY_OF_NUMBER
     else:
-        error = multiplier_of(setting.plan, CATEGORIES_LOOK) * setting.per_unit
+        error = noise_multiplier(setting.plan, CATEGORIES_LOOK) * setting.per_unit
         regular, cuts, empty = kind, np.zeros(0), _EMPTY_OF_CATEGORY
     counts = np.append(np.full(regular, setting.rows / regular), np.zeros(empty))
     bins = ColumnBins(cuts, counts, np.full(len(counts), error))
@@ -188,7 +189,7 @@ def _foretell(
 ) -> ColumnNoise:
     """Noise of a column after all rounds."""
     slope, scatter = _slopes(setting, term)
-    ages = _DISCOUNT[setting.link] ** np.arange(setting.rounds)
+    ages = DISCOUNT[setting.link] ** np.arange(setting.rounds)
     weight = share * float(ages.sum()) / setting.deviation**2
     noise = 1.0 / weight
     if setting.link == "identity":

@@ -1,0 +1,170 @@
+"""What a user may choose of an additive model, and what follows from public facts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Literal
+
+import numpy as np
+
+from voile.errors import SchemaError, SettingError
+from voile.models.setting_checks import (
+    DISCOVERY,
+    CheckedSettings,
+    check_columns_and_classes,
+    choice,
+    count,
+    or_auto,
+)
+from voile.privacy.calibrate import gaussian_share
+from voile.privacy.discovery import discovery_shape
+from voile.privacy.events import Plan, Step
+from voile.schema import Category, Number, Schema
+
+Method = Literal["rounds", "cyclic"]
+Direction = Literal["increasing", "decreasing"]
+
+TARGET_LOOK = "the target"
+NUMBERS_LOOK = "bins of numbers"
+CATEGORIES_LOOK = "levels of categories"
+ROUNDS_LOOK = "rounds"
+SIZES_LOOK = "sizes of residuals"
+PAIRS_LOOK = "pairs of columns"
+STEPS_LOOK = "cyclic steps"
+
+SIZE_ROUNDS = (1, 2, 4, 8, 12, 16)
+"""Rounds before which the sizes of residuals are looked at (regression)."""
+
+_TARGET, _BINS, _SIZES = 0.01, 0.1, 0.02
+_PAIRS_EACH, _PAIRS_LEAST, _PAIRS_MOST = 0.0065, 0.05, 0.12
+"""Shares of mu^2; that of the pair tables grows with the columns, as their noise does. The rounds
+have the rest."""
+
+_NUMBER_WEIGHT = 3.0
+"""A tree of counts has three levels: this gives its nodes the noise of a level of a category."""
+
+_ROUNDS, _REGRESSION_ROUNDS, _EPOCHS = 20, 26, 300
+_FEWEST_BINS, BINS_BELOW, _MOST_BINS = 6, 32, 64
+_ROWS_PER_BIN = 400
+
+
+@dataclass(frozen=True)
+class Settings(CheckedSettings):
+    """How to train; None means chosen by a rule from public and released facts."""
+
+    method: Annotated[Method, choice(Method)] = "rounds"
+    rounds: Annotated[int | None, or_auto(count(1, 100_000))] = None
+    bins: Annotated[int | None, or_auto(count(2, 1024))] = None
+    monotone: Mapping[str, Direction] = field(default_factory=dict)
+    random_state: int | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "monotone", dict(self.monotone or {}))
+        for name, direction in self.monotone.items():
+            if direction not in ("increasing", "decreasing"):
+                raise SettingError(
+                    f"The direction of monotone column {name!r} must be 'increasing' or "
+                    f"'decreasing'. Got {direction!r} instead."
+                )
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """What follows from settings and public facts, decided before the first look.
+
+    Attributes
+    ----------
+    settings : Settings
+    rounds : int
+        Looks at the rows, or passes over all columns ("cyclic").
+    """
+
+    settings: Settings
+    rounds: int
+
+    @property
+    def cyclic(self) -> bool:
+        """Whether it is the published algorithm."""
+        return self.settings.method == "cyclic"
+
+
+def choose(settings: Settings, schema: Schema) -> Schedule:
+    """The schedule of training, by the rule where nothing was asked for."""
+    usual = _REGRESSION_ROUNDS if isinstance(schema.target, Number) else _ROUNDS
+    rounds = settings.rounds or (_EPOCHS if settings.method == "cyclic" else usual)
+    return Schedule(settings, rounds)
+
+
+def plan_shape(schema: Schema, schedule: Schedule, delta: float) -> Plan:
+    """Every look of a fit with its share of mu^2."""
+    if not schedule.cyclic:
+        return Plan(tuple(_steps(schema, schedule.rounds, delta)))
+    # One look per epoch and column.
+    steps = [s for s in _steps(schema, 1, delta) if s.label != ROUNDS_LOOK]
+    left = 1.0 - (DISCOVERY if not schema.known else 0.0)
+    share = left * (1.0 - _TARGET - _BINS)
+    looks = schedule.rounds * len(schema)
+    return Plan((*steps, gaussian_share(STEPS_LOOK, share, count=looks)))
+
+
+def _steps(schema: Schema, rounds: int, delta: float) -> list[Step]:
+    numbers, categories = len(schema.numbers), len(schema.categories)
+    steps: list[Step] = list(discovery_shape(schema, DISCOVERY, delta))
+    left = 1.0 - (DISCOVERY if steps else 0.0)
+    steps.append(gaussian_share(TARGET_LOOK, left * _TARGET))
+    total = _NUMBER_WEIGHT * numbers + categories
+    if numbers:
+        share = left * _BINS * _NUMBER_WEIGHT * numbers / total
+        steps.append(gaussian_share(NUMBERS_LOOK, share, count=numbers))
+    if categories:
+        share = left * _BINS * categories / total
+        steps.append(gaussian_share(CATEGORIES_LOOK, share, count=categories))
+    rest = 1.0 - _TARGET - _BINS
+    if isinstance(schema.target, Number) and rounds > 1:
+        looks = sum(number < rounds for number in SIZE_ROUNDS)
+        steps.append(gaussian_share(SIZES_LOOK, left * _SIZES, count=looks))
+        rest -= _SIZES
+        if len(schema) > 1:
+            pairs = min(max(_PAIRS_EACH * len(schema), _PAIRS_LEAST), _PAIRS_MOST)
+            steps.append(gaussian_share(PAIRS_LOOK, left * pairs))
+            rest -= pairs
+    steps.append(gaussian_share(ROUNDS_LOOK, left * rest, count=rounds))
+    return steps
+
+
+def choose_bins(rows: float, scarce: float, noise: float) -> int:
+    """Most intervals of a number: as many as the rows fill and the noise can tell apart.
+
+    A bin whose share of the scarcer rows is below the noise says nothing.
+
+    Parameters
+    ----------
+    rows : float
+    scarce : float
+        Rows of the scarcer class, or all (regression).
+    noise : float
+        Of one column's sums after all rounds.
+    """
+    most = int(np.clip(rows / _ROWS_PER_BIN, BINS_BELOW, _MOST_BINS))
+    return int(np.clip(scarce / noise, _FEWEST_BINS, most)) if noise > 0 else most
+
+
+def check(schema: Schema, settings: Settings) -> None:
+    """Refuse what no fit can do before anything is spent."""
+    check_columns_and_classes(schema)
+    target = schema.target
+    if settings.method == "cyclic":
+        if settings.monotone:
+            raise SettingError("The 'monotone' columns need method='rounds'.")
+        if isinstance(target, Category) and len(target.levels or (0, 1)) > 2:
+            raise SettingError(
+                "method='cyclic' is for two classes or regression, as published: use 'rounds'."
+            )
+    for name in settings.monotone:
+        if name not in schema.numbers:
+            raise SchemaError(
+                f"The monotone column {name!r} is not a number of the schema: name one of "
+                f"{', '.join(map(repr, schema.numbers)) or '(there are none)'}."
+            )
