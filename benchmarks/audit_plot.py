@@ -17,15 +17,15 @@ from typing import Any
 from page_picture import shoot
 from voile.audit.finding import AuditReport, Finding
 from voile.audit.two_worlds import Estimate
-from voile.report.audit_page import STYLE, outcome_text
-from voile.report.audit_pictures import (
+from voile.report.audit.page import STYLE, outcome_text
+from voile.report.audit.pictures import (
     PICTURE_STYLE,
     READ_IT,
     group_findings,
     name_in,
     place_bars,
 )
-from voile.report.page import paragraph
+from voile.report.kit.page import paragraph
 
 PICTURE = Path(__file__).parents[1] / "docs/pictures/audit.png"
 WIDTH, HEAD, GROUP, ROW, LINE, NAME = 1100, 170, 44, 44, 19, 34

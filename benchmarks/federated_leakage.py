@@ -36,8 +36,8 @@ from voile.audit.gradient_leakage import (
     selective_faithful,
     un_noised,
 )
-from voile.report.leakage_page import draw_page, paint_image
-from voile.report.pictures import Picture, place_card
+from voile.report.audit.leakage import draw_page, paint_image
+from voile.report.kit.pictures import Picture, place_card
 
 PICTURE = Path(__file__).parents[1] / "docs/pictures/leakage.png"
 NETWORKS = {"relu_cnn": "cosine + TV", "mlp": "closed form", "sigmoid_lenet": "DLG"}

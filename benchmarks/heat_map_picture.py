@@ -23,8 +23,8 @@ from voile.explain.heat_maps import (
     insertion_auc,
 )
 from voile.explain.heat_maps.map_text import NAMES, answer_text, heat_text
-from voile.report.heat_map_pictures import paint_heat, place_legend
-from voile.report.pictures import Picture, paint_grey, place_card, place_cards
+from voile.report.kit.pictures import Picture, paint_grey, place_card, place_cards
+from voile.report.networks.pictures import paint_heat, place_legend
 
 PICTURE = Path(__file__).parents[1] / "docs/pictures/heat-maps.png"
 SHOWN, MEASURED, STEPS, LOT = 6, 500, 700, 64

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.report.pictures import Picture, paint_signed, place_card, place_cards
+from voile.report.kit.pictures import Picture, paint_signed, place_card, place_cards
 
 STYLE = """
 body { font: 15px/1.45 system-ui, sans-serif; margin: 24px auto; max-width: 1240px; color: #222 }

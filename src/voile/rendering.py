@@ -14,25 +14,25 @@ from voile.errors import SettingError
 from voile.files import replace_file
 
 _DRAWN_BY = {
-    "AuditReport": "voile.report.audit_page",
-    "FilterBank": "voile.report.filter_page",
-    "FilterDecisions": "voile.report.filter_decision_page",
-    "Evaluation": "voile.report.evaluation_page",
-    "Finding": "voile.report.audit_page",
-    "Forecast": "voile.report.forecast_page",
-    "GlobalExplanation": "voile.report.global_page",
-    "HeatMaps": "voile.report.heat_map_page",
-    "Influences": "voile.report.influence_page",
-    "LeakageReport": "voile.report.leakage_page",
-    "LocalExplanation": "voile.report.local_page",
-    "MembershipReport": "voile.report.membership_page",
-    "PrototypeDecisions": "voile.report.decision_page",
-    "PrototypeExplanation": "voile.report.prototype_page",
-    "Quality": "voile.report.quality_page",
-    "Summary": "voile.report.summary_page",
+    "AuditReport": "voile.report.audit.page",
+    "FilterBank": "voile.report.locally_linear.model_page",
+    "FilterDecisions": "voile.report.locally_linear.rows_page",
+    "Evaluation": "voile.report.quality.evaluation",
+    "Finding": "voile.report.audit.page",
+    "Forecast": "voile.report.plan.page",
+    "GlobalExplanation": "voile.report.ebm.model_page",
+    "HeatMaps": "voile.report.networks.page",
+    "Influences": "voile.report.blackbox.page",
+    "LeakageReport": "voile.report.audit.leakage",
+    "LocalExplanation": "voile.report.ebm.rows_page",
+    "MembershipReport": "voile.report.audit.membership",
+    "PrototypeDecisions": "voile.report.lvq.rows_page",
+    "PrototypeExplanation": "voile.report.lvq.model_page",
+    "Quality": "voile.report.quality.explainer",
+    "Summary": "voile.report.quality.summary",
 }
-_FRAMED_BY, _PRINTED_BY = "voile.report.page", "voile.report.terminal"
-_REPORTED_BY, _CARDS = "voile.report.model_report", "voile.report.cards"
+_FRAMED_BY, _PRINTED_BY = "voile.report.kit.page", "voile.report.terminal"
+_REPORTED_BY, _CARDS = "voile.report.model.report", "voile.report.model.cards"
 
 
 def write_page(record: Any, path: str | Path) -> Path:
@@ -48,7 +48,7 @@ def write_report(estimator: Any, path: str | Path, **parts: Any) -> Path:
     estimator
     path : str or path
     **parts
-        As `voile.report.model_report.draw_report` takes them.
+        As `voile.report.model.report.draw_report` takes them.
     """
     return _write(import_module(_REPORTED_BY).draw_report(estimator, **parts), path)
 

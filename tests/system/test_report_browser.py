@@ -24,8 +24,9 @@ from test_model_report import EVIL, fitted, hostile_model, spend
 from voile import Budget, Ledger
 from voile.explaining import explain_local
 from voile.privacy.public_rows import encode_public
-from voile.report import influence_page, local_page
-from voile.report.model_report import draw_report
+from voile.report.blackbox import page as influence_page
+from voile.report.ebm import rows_page as local_page
+from voile.report.model.report import draw_report
 from voile.schema import Category
 
 playwright = pytest.importorskip(

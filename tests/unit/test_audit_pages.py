@@ -17,9 +17,10 @@ from voile.audit.membership.curves import allowed_tpr
 from voile.audit.membership.findings import MembershipAttack, MembershipReport, Roc, RocPoint
 from voile.audit.two_worlds import Estimate
 from voile.rendering import print_record, write_page
-from voile.report import audit_page, membership_page
-from voile.report.audit_page import HEAD, METHODS, STYLE, line_of, outcome_text
-from voile.report.audit_pictures import (
+from voile.report.audit import membership as membership_page
+from voile.report.audit import page as audit_page
+from voile.report.audit.page import HEAD, METHODS, STYLE, line_of, outcome_text
+from voile.report.audit.pictures import (
     READ_IT,
     Scale,
     claim_text,
@@ -29,7 +30,7 @@ from voile.report.audit_pictures import (
     shown_text,
     words_of,
 )
-from voile.report.audit_terminal import MARK, WIDE, draw_bar, print_audit
+from voile.report.audit.terminal import MARK, WIDE, draw_bar, print_audit
 
 sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
 

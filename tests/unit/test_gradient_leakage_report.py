@@ -23,7 +23,7 @@ from voile.audit.gradient_leakage.findings import HEAD, NO_GUARANTEE  # noqa: E4
 from voile.audit.gradient_leakage.gradients import example_gradients  # noqa: E402
 from voile.errors import DataError, SettingError  # noqa: E402
 from voile.privacy import noise  # noqa: E402
-from voile.report import leakage_page  # noqa: E402
+from voile.report.audit import leakage as leakage_page  # noqa: E402
 
 CHANCE = np.random.default_rng(5)
 IMAGES = CHANCE.uniform(0, 1, (4, 1, 8, 8))
@@ -134,7 +134,7 @@ def test_the_page_shows_pictures_and_escapes_names(report, tmp_path, monkeypatch
     assert NO_GUARANTEE in page
     assert page.count("data:image/png;base64,") > 20
     assert "<script" not in page
-    monkeypatch.setitem(voile.rendering._DRAWN_BY, "LeakageReport", "voile.report.leakage_page")
+    monkeypatch.setitem(voile.rendering._DRAWN_BY, "LeakageReport", "voile.report.audit.leakage")
     assert report.to_html(tmp_path / "page.html").read_text(encoding="utf-8") == page
 
 

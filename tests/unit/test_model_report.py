@@ -35,14 +35,12 @@ from voile.models.lvq.estimator import BY_KIND
 from voile.privacy.accounting import compose
 from voile.privacy.events import Gaussian, Plan, Step
 from voile.privacy.public_rows import encode_public
-from voile.report import (
-    filter_page,
-    global_page,
-    prototype_page,
-)
-from voile.report.additive_chooser import MOST_ROWS, typical_bin
-from voile.report.ledger_section import MOST_PARTS
-from voile.report.model_report import draw_report
+from voile.report.ebm import model_page as global_page
+from voile.report.ebm.chooser import MOST_ROWS, typical_bin
+from voile.report.locally_linear import model_page as filter_page
+from voile.report.lvq import model_page as prototype_page
+from voile.report.model.ledger import MOST_PARTS
+from voile.report.model.report import draw_report
 from voile.schema import Category, Number, Unit
 
 PLOTLY = get_plotlyjs()
@@ -319,9 +317,9 @@ def test_long_used_up_and_unlimited_ledgers_are_told():
 
 
 def test_the_evaluation_is_drawn_by_its_own_section(monkeypatch):
-    section = ModuleType("voile.report.evaluation_section")
+    section = ModuleType("voile.report.quality.section")
     section.draw_section = lambda record: [f"<p>accuracy {record}</p>"]
-    monkeypatch.setitem(sys.modules, "voile.report.evaluation_section", section)
+    monkeypatch.setitem(sys.modules, "voile.report.quality.section", section)
     page = draw_report(fitted(census_model()), evaluation=0.87)
     assert titles_of(page)[:3] == ["What this model is", "How good it is", "What matters"]
     assert "accuracy 0.87" in page

@@ -23,17 +23,24 @@ from test_report_prototypes import PNG, check_alone, pictures_of, text_of
 
 from voile.explain.wording import noisy, percent, short
 from voile.explaining import explain_global, explain_local
-from voile.report import filter_decision_page, filter_page
-from voile.report.filter_bars import MOST_BARS, draw_contrast, draw_lead, find_contrast, find_lead
-from voile.report.filter_pictures import HARDLY, paint_filter, paint_row
-from voile.report.palette import LOWER, RAISE
-from voile.report.pictures import (
+from voile.report.kit.palette import LOWER, RAISE
+from voile.report.kit.pictures import (
     paint_grey,
     paint_over,
     paint_picture,
     paint_signed,
     paint_tints,
 )
+from voile.report.locally_linear import model_page as filter_page
+from voile.report.locally_linear import rows_page as filter_decision_page
+from voile.report.locally_linear.bars import (
+    MOST_BARS,
+    draw_contrast,
+    draw_lead,
+    find_contrast,
+    find_lead,
+)
+from voile.report.locally_linear.pictures import HARDLY, paint_filter, paint_row
 from voile.schema import Category, Number
 
 FAINT = [224, 224, 224]

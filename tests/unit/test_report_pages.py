@@ -24,12 +24,14 @@ from voile.errors import SettingError
 from voile.explaining import explain_global, explain_local
 from voile.models.ebm.history import Edit
 from voile.rendering import print_record, write_page
-from voile.report import global_page, local_page, summary_page
-from voile.report.budget_bar import budget_bar, budget_key
-from voile.report.importance import draw_importance
-from voile.report.level_shapes import order_levels
-from voile.report.shapes import draw_shape, uses_ranks
-from voile.report.waterfall import MOST_STEPS, draw_waterfall, find_steps
+from voile.report.ebm import model_page as global_page
+from voile.report.ebm import rows_page as local_page
+from voile.report.ebm.importance import draw_importance
+from voile.report.ebm.levels import order_levels
+from voile.report.ebm.shapes import draw_shape, uses_ranks
+from voile.report.ebm.waterfall import MOST_STEPS, draw_waterfall, find_steps
+from voile.report.kit.budget import budget_bar, budget_key
+from voile.report.quality import summary as summary_page
 from voile.schema import Category, Number
 from voile.summary.summary import CategorySummary, NumberSummary, Summary
 

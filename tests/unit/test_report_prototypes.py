@@ -25,11 +25,12 @@ from test_report_pages import EVIL, WORSE, Elements, figures_of
 
 from voile.explain.wording import noisy, short
 from voile.explaining import explain_global, explain_local
-from voile.report import decision_page, prototype_page
-from voile.report.decision_bars import MOST_BARS, draw_parts, find_parts
-from voile.report.pictures import encode_png, paint_grey, paint_signed, paint_sizes
-from voile.report.prototype_profiles import choose_features, draw_profiles
-from voile.report.relevance import MOST_COLUMNS, draw_pairs, draw_relevance, has_pairs
+from voile.report.kit.pictures import encode_png, paint_grey, paint_signed, paint_sizes
+from voile.report.lvq import model_page as prototype_page
+from voile.report.lvq import rows_page as decision_page
+from voile.report.lvq.bars import MOST_BARS, draw_parts, find_parts
+from voile.report.lvq.profiles import choose_features, draw_profiles
+from voile.report.lvq.relevance import MOST_COLUMNS, draw_pairs, draw_relevance, has_pairs
 from voile.schema import Category, Number
 
 PNG = "data:image/png;base64,"

@@ -31,15 +31,18 @@ from voile.privacy.accounting import compose
 from voile.privacy.budget import Relation
 from voile.privacy.events import Gaussian, Plan, Step, Threshold
 from voile.privacy.receipt import ReceiptLine
-from voile.report import evaluation_page, forecast_page, influence_page, prototype_page
-from voile.report.additive_chooser import typical_bin
-from voile.report.budget_bar import budget_key
-from voile.report.filter_bars import find_contrast, find_lead
-from voile.report.forecast_pictures import MOST_KINDS, choose_kinds, draw_noise, group_columns
-from voile.report.ledger_section import draw_ledger, find_jobs
-from voile.report.model_report import draw_report
-from voile.report.model_words import promise_text
-from voile.report.plot_text import plot_labels, short_names
+from voile.report.blackbox import page as influence_page
+from voile.report.ebm.chooser import typical_bin
+from voile.report.kit.budget import budget_key
+from voile.report.kit.text import plot_labels, short_names
+from voile.report.locally_linear.bars import find_contrast, find_lead
+from voile.report.lvq import model_page as prototype_page
+from voile.report.model.facts import promise_text
+from voile.report.model.ledger import draw_ledger, find_jobs
+from voile.report.model.report import draw_report
+from voile.report.plan import page as forecast_page
+from voile.report.plan.pictures import MOST_KINDS, choose_kinds, draw_noise, group_columns
+from voile.report.quality import evaluation as evaluation_page
 from voile.schema import Category, Number
 
 # -- costs --------------------------------------------------------------------------------------

@@ -32,11 +32,11 @@ from voile.explain.prototype_explanation import PrototypeExplanation
 from voile.explain.prototype_text import no_rows_text, relevance_text
 from voile.explain.term import ExplainedTerm
 from voile.explain.wording import noisy, short, signed
-from voile.report.filter_terminal import print_bank, print_row
-from voile.report.heat_map_terminal import print_heat_maps
-from voile.report.influence_terminal import print_influences
-from voile.report.prototype_terminal import print_decision, tabulate_prototypes
-from voile.report.waterfall import find_steps
+from voile.report.blackbox.terminal import print_influences
+from voile.report.ebm.waterfall import find_steps
+from voile.report.locally_linear.terminal import print_bank, print_row
+from voile.report.lvq.terminal import print_decision, tabulate_prototypes
+from voile.report.networks.terminal import print_heat_maps
 
 AUDITS = ("AuditReport", "Finding", "MembershipReport")
 MOST_ROWS, MOST_CLASS, BAR, CURVE = 5, 12, 10, 24
@@ -48,11 +48,11 @@ def print_record(record: object) -> None:
     console = Console()
     if type(record).__name__ in AUDITS:
         # Attacks take a second to load, which no explanation should wait for.
-        import_module("voile.report.audit_terminal").print_attacks(console, record)
+        import_module("voile.report.audit.terminal").print_attacks(console, record)
         return
     if type(record).__name__ == "Forecast":
         # Nothing was spent: there is no receipt to end with. And models need not be loaded here.
-        import_module("voile.report.forecast_terminal").print_forecast(console, record)
+        import_module("voile.report.plan.terminal").print_forecast(console, record)
         return
     if isinstance(record, GlobalExplanation):
         console.print(Text(f"Terms by importance: {score_text(record)}", style="bold"))

@@ -1,0 +1,1 @@
+"""The report of a model, with its ledger, and cards for notebooks."""
