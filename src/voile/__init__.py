@@ -8,6 +8,7 @@ Budget(epsilon=1.0, delta=1e-06)
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from voile import explaining, rendering
 from voile.errors import VoileError
 from voile.version import __version__
 
@@ -78,6 +79,42 @@ __all__ = [
     "protect",
     "summarize",
 ]
+
+
+def _load_explainers() -> object:
+    from voile.explain.of_model import additive, filters, prototypes
+
+    return additive, filters, prototypes
+
+
+def _load_explanation_pages() -> object:
+    from voile.report import blackbox, ebm, locally_linear, lvq, networks
+
+    return blackbox, ebm, locally_linear, lvq, networks
+
+
+def _load_model_pages() -> object:
+    from voile.report import model, quality
+
+    return model, quality
+
+
+def _load_plan_pages() -> object:
+    from voile.report import plan
+
+    return plan
+
+
+def _load_audit_pages() -> object:
+    from voile.report import audit
+
+    return audit
+
+
+# Models and records lie below what explains and draws them: it is loaded when they ask for it,
+# what is quick to load first.
+explaining.load_with(_load_explainers)
+rendering.load_with(_load_explanation_pages, _load_model_pages, _load_plan_pages, _load_audit_pages)
 
 
 def __getattr__(name: str) -> Any:

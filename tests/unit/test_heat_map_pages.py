@@ -13,7 +13,7 @@ from voile.explain.heat_maps.map_text import heat_text, place_text, title_text
 from voile.explain.heat_maps.record import COST, NO_RECEIPT, HeatMaps
 from voile.report.kit.palette import LOWER, RAISE
 from voile.report.networks import page as heat_map_page
-from voile.report.networks.pictures import paint_heat
+from voile.report.networks.page import paint_heat
 
 
 def make_record(rows=3, method="grad_cam", **changes):

@@ -25,9 +25,10 @@ from voile.explain.influence_text import OWN
 from voile.explain.influence_trust import read_trust
 from voile.explain.wording import noisy
 from voile.report.blackbox import page as influence_page
-from voile.report.blackbox.bars import MOST_BARS, PALE, draw_influences, find_influences
-from voile.report.blackbox.marks import FAINTEST, FULLEST, MOST_TEXT, place_marks
-from voile.report.blackbox.pictures import paint_asked
+from voile.report.blackbox.bars import PALE, draw_influences, find_influences
+from voile.report.blackbox.marks import FAINTEST, FULLEST, MOST_TEXT
+from voile.report.blackbox.page import paint_asked, place_marks
+from voile.report.kit.bars import MOST_BARS
 from voile.report.kit.palette import LOWER, RAISE, see_through
 from voile.report.kit.pictures import paint_picture, paint_signed
 

@@ -5,9 +5,7 @@ import itertools
 import json
 import math
 import re
-import sys
 from dataclasses import replace
-from types import ModuleType
 
 import numpy as np
 import pytest
@@ -41,6 +39,7 @@ from voile.report.locally_linear import model_page as filter_page
 from voile.report.lvq import model_page as prototype_page
 from voile.report.model.ledger import MOST_PARTS
 from voile.report.model.report import draw_report
+from voile.report.quality import evaluation
 from voile.schema import Category, Number, Unit
 
 PLOTLY = get_plotlyjs()
@@ -317,9 +316,7 @@ def test_long_used_up_and_unlimited_ledgers_are_told():
 
 
 def test_the_evaluation_is_drawn_by_its_own_section(monkeypatch):
-    section = ModuleType("voile.report.quality.section")
-    section.draw_section = lambda record: [f"<p>accuracy {record}</p>"]
-    monkeypatch.setitem(sys.modules, "voile.report.quality.section", section)
+    monkeypatch.setattr(evaluation, "draw_section", lambda record: f"<p>accuracy {record}</p>")
     page = draw_report(fitted(census_model()), evaluation=0.87)
     assert titles_of(page)[:3] == ["What this model is", "How good it is", "What matters"]
     assert "accuracy 0.87" in page

@@ -1,7 +1,6 @@
 """Pages of prototypes show the model's own numbers, need no network, and run no name."""
 
 import base64
-import html
 import json
 import math
 import re
@@ -12,6 +11,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from explained_models import make_receipt
+from markupsafe import escape
 from prototype_models import (
     MIXED_ROWS,
     TUMOUR_ROWS,
@@ -25,10 +25,11 @@ from test_report_pages import EVIL, WORSE, Elements, figures_of
 
 from voile.explain.wording import noisy, short
 from voile.explaining import explain_global, explain_local
+from voile.report.kit.bars import MOST_BARS
 from voile.report.kit.pictures import encode_png, paint_grey, paint_signed, paint_sizes
 from voile.report.lvq import model_page as prototype_page
 from voile.report.lvq import rows_page as decision_page
-from voile.report.lvq.bars import MOST_BARS, draw_parts, find_parts
+from voile.report.lvq.bars import draw_parts, find_parts
 from voile.report.lvq.profiles import choose_features, draw_profiles
 from voile.report.lvq.relevance import MOST_COLUMNS, draw_pairs, draw_relevance, has_pairs
 from voile.schema import Category, Number
@@ -380,7 +381,7 @@ def test_names_of_pictures_are_never_run():
     for page in pages_of(model, model.features.in_units(0.5 * model.prototypes)):
         elements = check_alone(page)
         assert all(one["src"].startswith(PNG) for one in elements.all("img"))
-        assert html.escape(EVIL) in page
+        assert escape(EVIL) in page
         assert EVIL not in page
 
 

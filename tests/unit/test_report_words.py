@@ -33,7 +33,7 @@ from voile.privacy.events import Gaussian, Plan, Step, Threshold
 from voile.privacy.receipt import ReceiptLine
 from voile.report.blackbox import page as influence_page
 from voile.report.ebm.chooser import typical_bin
-from voile.report.kit.budget import budget_key
+from voile.report.kit.budget import split_budget
 from voile.report.kit.text import plot_labels, short_names
 from voile.report.locally_linear.bars import find_contrast, find_lead
 from voile.report.lvq import model_page as prototype_page
@@ -121,11 +121,11 @@ def test_small_shares_are_not_told_as_nothing():
     receipt = make_receipt()
     shares = (0.001, 0.998, 0)
     lines = [replace(line, share=share) for line, share in zip(receipt.lines, shares, strict=True)]
-    words = [text for _, text in budget_key(replace(receipt, lines=tuple(lines)))]
+    words = [part.told for part in split_budget(replace(receipt, lines=tuple(lines)))]
     assert words == ["row count (under 1 %)", "bins (over 99 %)", "scores (0 %)"]
     ledger = Ledger(Budget(3, 1e-6))
     spend(ledger, "quality", 300.0)
-    parts = " ".join(draw_ledger(ledger, ""))
+    parts = draw_ledger(ledger, "")
     assert "quality (under 1 %)" in parts
     assert "under 1 % of the budget is used" in parts
 

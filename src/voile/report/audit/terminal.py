@@ -10,6 +10,7 @@ from rich.text import Text
 
 from voile.audit.finding import AuditReport, Finding
 from voile.audit.membership.findings import MembershipReport
+from voile.rendering import prints
 from voile.report.audit.membership import (
     MEANING,
     TITLE,
@@ -29,6 +30,7 @@ from voile.report.audit.pictures import (
     shown_text,
     tally,
 )
+from voile.report.kit.terminal import plain_table
 
 WIDE = 22
 """Characters of the longest bar."""
@@ -37,14 +39,7 @@ EIGHTHS = " ▏▎▍▌▋▊▉"
 MARK = "┃"
 
 
-def print_attacks(console: Console, record: AuditReport | Finding | MembershipReport) -> None:
-    """Print any record of attacks."""
-    if isinstance(record, MembershipReport):
-        print_membership(console, record)
-    else:
-        print_audit(console, record)
-
-
+@prints(AuditReport, Finding)
 def print_audit(console: Console, record: AuditReport | Finding) -> None:
     """Print a report, or one finding with all it says of itself."""
     if isinstance(record, Finding):
@@ -66,7 +61,7 @@ def print_audit(console: Console, record: AuditReport | Finding) -> None:
 def tabulate_findings(findings: tuple[Finding, ...]) -> Table:
     """All findings, one line each, by groups."""
     scale = find_scale(findings)
-    table = Table(box=None, padding=(0, 1, 0, 0))
+    table = plain_table()
     table.add_column("audited", overflow="fold", min_width=10)
     table.add_column(f"epsilon, 0 to {scale.top:g}", no_wrap=True, min_width=WIDE)
     table.add_column("attacked", justify="right", no_wrap=True)
@@ -104,6 +99,7 @@ def draw_bar(scale: Scale, finding: Finding) -> str:
     return bar[:at].ljust(at) + MARK
 
 
+@prints(MembershipReport)
 def print_membership(console: Console, record: MembershipReport) -> None:
     """Print how far each membership attack got, beside blind guessing and the promise."""
     console.print(Text(TITLE, style="bold"))
@@ -112,7 +108,7 @@ def print_membership(console: Console, record: MembershipReport) -> None:
     if not record.attacks:
         return
     head, names = head_of(record), {one.name for one in record.exceeds}
-    table = Table(box=None, padding=(0, 1, 0, 0))
+    table = plain_table()
     for i, text in enumerate(head):
         rate = 0 < i < len(head) - 1
         table.add_column(text, justify="right" if rate else "left", no_wrap=rate)

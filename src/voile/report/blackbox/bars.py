@@ -9,11 +9,8 @@ import plotly.graph_objects as go
 from voile.explain.influence_text import feature_text
 from voile.explain.influences import Influences
 from voile.explain.wording import short
-from voile.report.kit.bars import Part, draw_bars
+from voile.report.kit.bars import MOST_BARS, Part, draw_bars
 from voile.report.kit.text import plot_text
-
-MOST_BARS = 12
-"""Features with a bar of their own."""
 
 PALE = 0.45
 """Opacity of a level or a word that the row does not have."""

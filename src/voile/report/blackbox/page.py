@@ -3,59 +3,58 @@
 from __future__ import annotations
 
 import numpy as np
+from markupsafe import Markup
 
-from voile.explain.influence_text import (
-    answer_text,
-    feature_text,
-    local_score_text,
-    meaning_text,
-    noise_text,
-    read_text,
-    title_text,
-    weight_text,
-)
-from voile.explain.influence_trust import read_fit, read_place
+from voile.explain import influence_text
+from voile.explain.influence_text import feature_text
+from voile.explain.influence_trust import FAIR, GOOD, POOR, UNKNOWN, read_fit, read_place
 from voile.explain.influences import Influences
 from voile.explain.plain_text import times_text
-from voile.explain.wording import noisy, signed
-from voile.report.blackbox.bars import MOST_BARS, draw_influences, find_influences
-from voile.report.blackbox.marks import place_marks
-from voile.report.blackbox.pictures import place_heat
-from voile.report.blackbox.strip import place_strip
-from voile.report.kit.page import compose_page, fold, heading, paragraph, place_figure, place_table
+from voile.explain.wording import noisy, short, signed
+from voile.rendering import draws
+from voile.report.blackbox.bars import draw_influences, find_influences
+from voile.report.blackbox.marks import find_marks, show_key
+from voile.report.kit.bars import MOST_BARS, Floats, parts_text
+from voile.report.kit.html import Templates
+from voile.report.kit.page import compose_page
+from voile.report.kit.palette import ROWS, SERIES
+from voile.report.kit.pictures import (
+    Picture,
+    Pixels,
+    paint_filter,
+    paint_over,
+    paint_picture,
+    sum_channels,
+)
 
 MOST_ROWS, MOST_OUTPUTS, MOST_SCORES, MOST_LISTED = 20, 4, 12, 100
 
+_LOOKS = {
+    GOOD: (SERIES[2], "✓"),
+    FAIR: (SERIES[5], "~"),
+    POOR: (SERIES[3], "✗"),
+    UNKNOWN: (ROWS, "?"),
+}
+"""Colour and sign of each verdict."""
 
+_html = Templates(
+    "blackbox/page.html",
+    text=influence_text,
+    times_text=times_text,
+    looks=_LOOKS,
+    unknown=UNKNOWN,
+)
+
+
+@draws(Influences)
 def draw_page(record: Influences) -> str:
     """The whole page as HTML."""
-    count, edits = len(record), len(record.edits)
-    lead = (
-        f"Why a black box gave {'one row its' if count == 1 else f'{count} rows their'} score: a "
-        f"linear model, fitted around the row to what the black box says of {_asked_text(record)}, "
-        f"tells what moves it. {meaning_text(record)}"
-    )
-    noise = (
-        "Whiskers and ± are two standard errors of the privacy noise. An influence tells what the "
-        "black box does near the row, not what causes what in the world."
-    )
-    if record.words or any(one.level is not None for one in record.features):
-        has = "words that are not in the text" if record.words else "levels the row does not have"
-        noise += f" Pale bars are {has}."
-    rows = (
-        f"{weight_text(record)} The rows on this page are those that were asked about, as they "
-        f"were given, with the black box's exact score of each: show the page to those alone who "
-        f"may see them. Of the private table it shows nothing else. Guarantee for that table: "
-        f"{record.receipt.promise}. The explanation {record.cost}."
-    )
-    body = [paragraph(lead), paragraph(noise, note=True), paragraph(rows, note=True)]
-    if edits:
-        body.append(paragraph(f"People changed this model {times_text(edits)}.", note=True))
-    if count > MOST_ROWS:
-        text = f"The first {MOST_ROWS} of {count} rows; to_frame() has all."
-        body.append(paragraph(text, note=True))
-    for row in range(min(count, MOST_ROWS)):
-        body += _row(record, row)
+    levels = any(one.level is not None for one in record.features)
+    has = "levels the row does not have" if levels else ""
+    has = "words that are not in the text" if record.words else has
+    body = _html.lead(record, _asked_text(record), has, MOST_ROWS)
+    for row in range(min(len(record), MOST_ROWS)):
+        body += _draw_row(record, row)
     title = "Why the black box said so"
     return compose_page(title, body, record.receipt, cost=record.cost, holds_rows=True)
 
@@ -79,23 +78,18 @@ def _asked_text(record: Influences) -> str:
     return asked
 
 
-def _row(record: Influences, row: int) -> list[str]:
+def _draw_row(record: Influences, row: int) -> Markup:
     shown = record.outputs_by_score(row)[:MOST_OUTPUTS]
-    parts = [heading(title_text(record, row))]
-    if len(record.outputs) == 1:
-        parts.append(paragraph(local_score_text(record, row, 0)))
-    else:
-        parts.append(paragraph(_scores(record, row), note=True))
-    told = (answer_text(record, row), read_text(record, row))
-    parts += [paragraph(text, note=True) for text in told if text]
     fit = read_fit(record, row, 0) if len(record.outputs) == 1 else ()
-    parts.append(paragraph("How far to trust it:"))
-    parts.append(place_strip((*fit, *read_place(record, row))))
-    for output in shown:
-        parts += _output(record, row, output)
-    if record.picture is None and record.features:
-        parts += _tables(record, row, shown)
-    return parts
+    bars = record.picture is None and bool(record.features)
+    return _html.row(
+        record,
+        row,
+        scores=_scores(record, row),
+        trust=(*fit, *read_place(record, row)),
+        outputs=[_draw_output(record, row, output, bars=bars) for output in shown],
+        tables=_draw_tables(record, row, shown) if bars else "",
+    )
 
 
 def _scores(record: Influences, row: int) -> str:
@@ -110,72 +104,77 @@ def _scores(record: Influences, row: int) -> str:
     return text
 
 
-def _output(record: Influences, row: int, output: int) -> list[str]:
-    """What moves one score: marked words, and bars."""
-    parts = []
-    name, score = record.outputs[output], signed(float(record.scores[row, output]))
-    if len(record.outputs) > 1:
-        parts.append(heading(f"'{name}': score {score}", level=3))
-        parts.append(paragraph(local_score_text(record, row, output)))
-        parts.append(place_strip(read_fit(record, row, output)))
-    if record.picture is not None:
-        parts.append(place_heat(record, row, output))
-    if record.words and record.texts:
-        parts.append(place_marks(record, row, output))
-    if record.picture is None and record.features:
-        words = ", ".join(
-            f"{part.label} {signed(part.size)}"
-            for part in find_influences(record, row, output, most=5)
-        )
-        parts.append(
-            place_figure(
-                draw_influences(record, row, output),
-                f"row-{row}-{output}",
-                f"Greatest influences on '{name}' in row {row + 1}: {words}",
-            )
-        )
-        if len(record.features) > MOST_BARS:
-            text = f"Shown: the {MOST_BARS} greatest of {len(record.features):,} influences."
-            parts.append(paragraph(text, note=True))
-    doubt = noise_text(record, row, output)
-    return [*parts, paragraph(doubt, note=True)] if doubt else parts
+def _draw_output(record: Influences, row: int, output: int, *, bars: bool) -> Markup:
+    """What moves one score."""
+    marks = record.words and record.texts
+    return _html.output(
+        record,
+        row,
+        output,
+        score=signed(float(record.scores[row, output])),
+        trust=read_fit(record, row, output) if len(record.outputs) > 1 else (),
+        heat="" if record.picture is None else _draw_heat(record, row, output),
+        marks=place_marks(record, row, output) if marks else "",
+        figure=draw_influences(record, row, output) if bars else None,
+        words=parts_text(find_influences(record, row, output, most=5)) if bars else "",
+        most=MOST_BARS,
+    )
 
 
-def _tables(record: Influences, row: int, shown: tuple[int, ...]) -> list[str]:
-    head = [f"'{record.outputs[k]}'" for k in shown]
-    count, own = len(record.features), record.own[row]
-    values, errors = record.values[row], record.standard_errors[row]
-    order = np.argsort(-np.abs(values[:, list(shown)]).max(axis=1, initial=0.0), kind="stable")
-    rows = [
-        [
-            feature_text(record, row, int(j), own=bool(own[j])),
-            *(noisy(float(values[j, k]), float(errors[j, k])) for k in shown),
-        ]
-        for j in order[:MOST_LISTED]
+def place_marks(record: Influences, row: int, output: int) -> Markup:
+    """A text: orange words raise the score, blue lower it, grey may be noise."""
+    marks, top, seen = find_marks(record, row, output)
+    count = len(record.texts[row])
+    more = "" if seen == count else f"… ({seen:,} of {count:,} characters)"
+    keys = show_key(record, row, output)
+    return _html.marks(marks, more, keys, record.outputs[output], short(top) if top else "")
+
+
+def paint_asked(record: Influences, row: int) -> Pixels:
+    """The asked row as a picture, between the bounds of its pixels."""
+    assert record.picture is not None
+    return paint_picture((record.strengths[row] + 1.0) / 2.0, record.picture)
+
+
+def _draw_heat(record: Influences, row: int, output: int) -> Markup:
+    """The row beside its heat map: alone, over the row, and without what may be noise."""
+    shape, asked = record.picture, paint_asked(record, row)
+    assert shape is not None
+    values, errors = record.values[row, :, output], record.standard_errors[row, :, output]
+    about, flat = f"influences on '{record.outputs[output]}'", sum_channels(values, shape)
+    pictures = [
+        Picture(asked, "this row", "Picture of this row"),
+        Picture(paint_filter(values, shape), "influence", f"Heat map of {about}"),
+        Picture(paint_over(flat, asked), "over this row", f"Heat map over the row: {about}"),
     ]
-    title = f"The {MOST_LISTED} greatest influences" if count > MOST_LISTED else "All influences"
-    parts = [fold(title, place_table(["feature", *head], rows, numbers=len(shown)))]
+    if np.isfinite(errors).all() and errors.max(initial=0.0) > 0:
+        clear = paint_filter(values, shape, errors)
+        told = f"Heat map, grey where it may be noise: {about}"
+        pictures.append(Picture(clear, "beyond noise", told))
+    return _html.heat(pictures, short(float(np.abs(flat).max(initial=0.0)), digits=2))
+
+
+def _draw_tables(record: Influences, row: int, shown: tuple[int, ...]) -> Markup:
+    count, own, kept = len(record.features), record.own[row], list(shown)
+    values, errors = record.values[row][:, kept], record.standard_errors[row][:, kept]
+    rows = [
+        [feature_text(record, row, j, own=bool(own[j])), *map(noisy, values[j], errors[j])]
+        for j in _order(values)[:MOST_LISTED]
+    ]
+    columns = []
     # Gathering says nothing new where every column is a single feature, or all are one text.
     if not record.words and len(record.columns) < count:
-        parts.append(fold("Gathered by column", _columns(record, row, shown)))
-    return parts
-
-
-def _columns(record: Influences, row: int, shown: tuple[int, ...]) -> str:
-    one = record[row]
-    values, errors = one.by_column()[0], one.by_column_errors()[0]
-    order = np.argsort(-np.abs(values[:, list(shown)]).max(axis=1, initial=0.0), kind="stable")
-    rows = [
-        [
-            record.columns[i],
-            record.given[row][i],
-            *(noisy(float(values[i, k]), float(errors[i, k])) for k in shown),
+        one, given = record[row], record.given[row]
+        values, errors = one.by_column()[0][:, kept], one.by_column_errors()[0][:, kept]
+        columns = [
+            [record.columns[i], given[i], *map(noisy, values[i], errors[i])] for i in _order(values)
         ]
-        for i in order
-    ]
-    about = (
-        "Of a category: the influence of the row's own level less the mean over its levels. The "
-        "noise of different levels is taken to be independent."
-    )
-    head = ["column", "this row", *(f"'{record.outputs[k]}'" for k in shown)]
-    return paragraph(about, note=True) + place_table(head, rows, numbers=len(shown))
+    title = f"The {MOST_LISTED} greatest influences" if count > MOST_LISTED else "All influences"
+    head = [f"'{record.outputs[k]}'" for k in shown]
+    return _html.tables(record, head, rows, title, columns)
+
+
+def _order(values: Floats) -> list[int]:
+    """Positions of features, the greatest influence on any output first."""
+    order: list[int] = np.argsort(-np.abs(values).max(axis=1, initial=0.0), kind="stable").tolist()
+    return order

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 from rich.console import Console
 from rich.text import Text
 
@@ -17,45 +16,53 @@ from voile.explain.influence_text import (
 )
 from voile.explain.influence_words import cut_words, split_text
 from voile.explain.influences import Influences
+from voile.rendering import prints
 from voile.report.blackbox.bars import find_influences
-from voile.report.locally_linear.pictures import sum_channels
-from voile.report.lvq.terminal import SHADES, sample_picture, tabulate_parts
+from voile.report.kit.pictures import sum_channels
+from voile.report.kit.terminal import (
+    print_receipt,
+    print_rows,
+    say,
+    shade_signed,
+    tabulate_parts,
+)
 
-MOST_ROWS, MOST_PARTS, MOST_TEXT, WIDE = 5, 8, 400, 32
+MOST_PARTS, MOST_TEXT, WIDE = 8, 400, 32
+
+_HEAD = ("feature", "part", "against", "for")
 
 
+@prints(Influences)
 def print_influences(console: Console, record: Influences) -> None:
     """Print what moved the scores of the first rows."""
-    console.print(Text(meaning_text(record)))
+    say(console, meaning_text(record))
     console.print()
-    for row in range(min(len(record), MOST_ROWS)):
-        _print_row(console, record, row)
-    if len(record) > MOST_ROWS:
-        console.print(f"... and {len(record) - MOST_ROWS} more rows: to_frame() has them all")
+    print_rows(console, len(record), lambda row: _print_row(console, record, row))
+    print_receipt(console, record)
 
 
 def _print_row(console: Console, record: Influences, row: int) -> None:
-    console.print(Text(title_text(record, row), style="bold"))
+    say(console, title_text(record, row), style="bold")
     if not record.outputs:
         return
     output = record.outputs_by_score(row)[0]
     if record.words and record.texts:
         console.print(_marked(record, row, output))
     if record.picture is not None:
-        console.print(_heat(record, row, output))
+        values = sum_channels(record.values[row, :, output], record.picture)
+        console.print(shade_signed(values.reshape(record.picture[:2]), WIDE))
+        console.print()
     elif record.features:
         parts = find_influences(record, row, output, most=MOST_PARTS)
-        console.print(tabulate_parts(parts, "feature"))
-    told = (
+        console.print(tabulate_parts(parts, _HEAD))
+    say(
+        console,
         local_score_text(record, row, output),
         trust_text(record, row, output),
         answer_text(record, row),
         read_text(record, row),
         noise_text(record, row, output),
     )
-    for text in told:
-        if text:
-            console.print(Text(text))
     count = len(record.outputs)
     if count > 1:
         console.print(f"Told: the highest of {count} scores; to_frame() has them all.")
@@ -73,18 +80,3 @@ def _marked(record: Influences, row: int, output: int) -> Text:
             style = "bold dark_orange" if values[one.feature] > 0 else "bold blue"
         text.append(one.text, style=style)
     return text if seen == whole else text.append(" …")
-
-
-def _heat(record: Influences, row: int, output: int) -> Text:
-    """Shades of orange for pixels that raise the score, of blue for those that lower it."""
-    assert record.picture is not None
-    values = sum_channels(record.values[row, :, output], record.picture)
-    pixels = sample_picture(values.reshape(record.picture[:2]), WIDE)
-    top = float(np.abs(pixels).max(initial=0.0)) or 1.0
-    steps = np.rint(np.abs(pixels) / top * (len(SHADES) - 1)).astype(np.int64)
-    text = Text()
-    for line, sizes in zip(pixels, steps, strict=True):
-        for value, step in zip(line, sizes, strict=True):
-            text.append(SHADES[step], style="dark_orange" if value > 0 else "blue")
-        text.append("\n")
-    return text

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from markupsafe import Markup
 
 from voile.explain.global_explanation import GlobalExplanation
 from voile.explain.local_explanation import LocalExplanation
 from voile.explain.plain_text import prediction_text, score_text
 from voile.explain.wording import edge_texts
 from voile.models.ebm.model import AdditiveModel, Term
-from voile.report.kit.embedded import known, place_data, place_script
-from voile.report.kit.page import heading, paragraph
-from voile.report.kit.theme import read_asset
+from voile.report.kit.html import Templates, known
 from voile.schema import Category, Number
 
 MOST_ROWS = 200
@@ -24,14 +22,16 @@ MOST_ROWS = 200
 MOSTLY_MISSING = 0.5
 """Share of rows without a value above which a typical row has none."""
 
+_html = Templates("ebm/chooser.html", score_text=score_text)
+
 
 def draw_chooser(
     model: AdditiveModel,
     explanation: GlobalExplanation,
     columns: Mapping[str, Any] | None,
     told: LocalExplanation | None,
-) -> list[str]:
-    """The form, what it answers, and the numbers behind it, as HTML.
+) -> Markup:
+    """The form, what it answers, and the numbers behind it.
 
     Parameters
     ----------
@@ -42,42 +42,23 @@ def draw_chooser(
     told : LocalExplanation or None
         The same rows, explained.
     """
-    several = len(explanation.outputs) > 1
-    score = "score of a class" if several else f"score, the {score_text(explanation)},"
-    lead = (
-        f"Set any values, and see how the {score} comes about: it "
-        f"starts at the base value, and every column raises it (orange, to the right) or lowers it "
-        f"(blue, to the left). ± and thin lines are two standard errors of the privacy noise; the "
-        f"noise of different columns is taken to be independent. All this is computed in this "
-        f"page, from released numbers alone, and sent nowhere."
-    )
     rows = [] if columns is None else _read_rows(model, columns)
-    parts = [paragraph(lead)]
-    parts.append(
-        "<noscript><p>This form needs scripts, which are switched off in this browser.</p>"
-        "</noscript>"
+    names = [] if told is None else [prediction_text(told, i) for i in range(len(rows))]
+    return _html.form(
+        explanation,
+        fields=[_describe_field(term) for term in model.terms],
+        rows=[f"Row {i}: {name}" for i, name in enumerate(names, 1)],
+        data=_describe(model, explanation, rows),
     )
-    parts += ['<form id="row-form" autocomplete="off">', _place_tools(rows, told)]
-    parts.append('<fieldset><legend>Values of the row</legend><div class="fields">')
-    parts += [_place_field(term, i) for i, term in enumerate(model.terms)]
-    parts.append("</div></fieldset>")
-    parts.append('<p class="answer" id="answer" role="status" aria-live="polite"></p>')
-    if several:
-        parts.append('<ul class="key" id="chances" aria-label="Probabilities"></ul>')
-    parts.append(heading("What each column added", level=3))
-    if several:
-        options = "".join(
-            f'<option value="{k}">{html.escape(name)}</option>'
-            for k, name in enumerate(explanation.outputs)
-        )
-        parts.append(
-            f'<p class="tools"><label for="told">Score of</label> <select id="told">'
-            f'<option value="best">the predicted class</option>{options}</select></p>'
-        )
-    parts += ['<ol class="steps" id="steps"></ol>', "</form>"]
-    parts.append(place_data("model-data", _describe(model, explanation, rows)))
-    parts.append(place_script(read_asset("additive.js")))
-    return parts
+
+
+def _describe_field(term: Term) -> dict[str, Any]:
+    if isinstance(term.column, Category):
+        return {"name": term.name, "labels": term.labels}
+    lower, upper = float(term.edges[0]), float(term.edges[-1])
+    low, high = edge_texts([lower, upper])
+    bounds = {"lower": lower, "upper": upper, "low_text": low, "high_text": high}
+    return {"name": term.name, "labels": (), **bounds}
 
 
 def typical_bin(term: Term) -> int:
@@ -97,39 +78,6 @@ def typical_bin(term: Term) -> int:
     if not present.any():
         return len(present) // 2
     return int(np.searchsorted(np.cumsum(present), present.sum() / 2))
-
-
-def _place_tools(rows: list[list[float | int | None]], told: LocalExplanation | None) -> str:
-    chooser = ""
-    if rows and told is not None:
-        options = "".join(
-            f'<option value="{i}">Row {i + 1}: {html.escape(prediction_text(told, i))}</option>'
-            for i in range(len(rows))
-        )
-        chooser = (
-            f'<label for="row-choice">Row</label> <select id="row-choice">'
-            f'<option value="">own values</option>{options}</select> '
-        )
-    return f'<p class="tools">{chooser}<button type="button" id="typical">Typical row</button></p>'
-
-
-def _place_field(term: Term, i: int) -> str:
-    name, column = html.escape(term.name), term.column
-    label = f'<label for="field-{i}">{name}</label>'
-    if isinstance(column, Category):
-        options = "".join(
-            f'<option value="{code}">{html.escape(text)}</option>'
-            for code, text in enumerate(term.labels)
-        )
-        return f'<div class="field">{label}<select id="field-{i}">{options}</select></div>'
-    low, high = edge_texts([float(term.edges[0]), float(term.edges[-1])])
-    return (
-        f'<div class="field">{label}<div class="pair">'
-        f'<input type="number" id="field-{i}" step="any" min="{float(term.edges[0])!r}" '
-        f'max="{float(term.edges[-1])!r}" aria-describedby="bounds-{i}">'
-        f'<label><input type="checkbox" id="missing-{i}" aria-label="missing: {name}"> missing'
-        f'</label></div><p class="note" id="bounds-{i}">from {low} to {high}</p></div>'
-    )
 
 
 def _describe(

@@ -2,76 +2,46 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
+from dataclasses import replace
 
-import numpy as np
 import plotly.graph_objects as go
 
 from voile.explain.local_explanation import LocalExplanation
-from voile.explain.plain_text import cut_text, told_values
-from voile.explain.wording import noisy
-from voile.report.ebm.shape_text import score_title
-from voile.report.kit.palette import LOWER, RAISE, WAS, dress
-from voile.report.kit.text import plot_text, short_names
+from voile.explain.plain_text import told_values
+from voile.report.ebm.shapes import score_title
+from voile.report.kit.bars import Part, draw_steps, rank_parts, value_label
+from voile.report.kit.text import short_names
 
-MOST_STEPS = 12
-"""Features with a step of their own; what the rest added is summed."""
-
-MOST_NAME, MOST_VALUE = 20, 18
+MOST_NAME = 20
 
 
-@dataclass(frozen=True)
-class Step:
-    """One step of a waterfall: what was added, from where, and the noise of it.
-
-    Attributes
-    ----------
-    label, told : str
-        A name to show, and everything there is to tell on pointing at it; plain text.
-    start, size, standard_error : float
-        In units of the score.
-    """
-
-    label: str
-    told: str
-    start: float
-    size: float
-    standard_error: float
-
-
-def find_steps(explanation: LocalExplanation, row: int, output: int) -> list[Step]:
+def find_steps(explanation: LocalExplanation, row: int, output: int) -> list[Part]:
     """Steps of one row, the greatest first, the rest summed (their noise taken as independent)."""
-    parts = explanation.values[row, :, output]
-    errors = explanation.standard_errors[row, :, output]
-    order = np.argsort(-np.abs(parts), kind="stable").tolist()
-    texts = told_values(explanation, row)
-    level = float(explanation.base_values[output])
-    # A sum of a single feature would say less than the feature itself.
-    most = MOST_STEPS if len(order) > MOST_STEPS + 1 else len(order)
-    steps = []
-    labels = short_names(explanation.features, MOST_NAME)
-    for j in order[:most]:
-        name = explanation.features[j]
+    names, texts = short_names(explanation.features, MOST_NAME), told_values(explanation, row)
+
+    def tell(j: int) -> tuple[str, tuple[str, ...]]:
         read = explanation.read_as[row][j]
-        value = explanation.given[row][j] + (f" → {read}" if read else "")
-        label = f"{labels[j]} = {cut_text(value, MOST_VALUE)}"
-        part = float(parts[j])
-        steps.append(Step(label, f"{name} = {texts[j]}", level, part, float(errors[j])))
-        level += part
-    rest = order[most:]
-    if rest:
-        names = ", ".join(explanation.features[j] for j in rest)
-        steps.append(
-            Step(
-                f"{len(rest)} other features",
-                cut_text(f"{len(rest)} other features: {names}", 150),
-                level,
-                float(parts[rest].sum()),
-                float(np.sqrt((errors[rest] ** 2).sum())),
-            )
-        )
+        label = value_label(names[j], explanation.given[row][j], read or "")
+        return label, (f"{explanation.features[j]} = {texts[j]}",)
+
+    steps, level = [], float(explanation.base_values[output])
+    sizes, errors = explanation.values[row, :, output], explanation.standard_errors[row, :, output]
+    for part in rank_parts(explanation.features, sizes, errors, tell, "features"):
+        steps.append(replace(part, start=level))
+        level += part.size
     return steps
+
+
+def find_ends(
+    explanation: LocalExplanation, row: int, output: int, total: str = "score"
+) -> tuple[Part, Part]:
+    """Where a row starts and where it ends."""
+    start, error = explanation.base_values[output], explanation.base_errors[output]
+    score, noise = explanation.scores[row, output], explanation.score_errors[row, output]
+    return (
+        Part("base value", (), float(start), float(error), added=False),
+        Part(total, (), float(score), float(noise), added=False),
+    )
 
 
 def draw_waterfall(explanation: LocalExplanation, row: int, output: int | None = None) -> go.Figure:
@@ -92,96 +62,6 @@ def draw_waterfall(explanation: LocalExplanation, row: int, output: int | None =
         two standard errors of the noise.
     """
     k = explanation.told_output(row) if output is None else output
-    steps = find_steps(explanation, row, k)
-    base, score = float(explanation.base_values[k]), float(explanation.scores[row, k])
-    base_error = float(explanation.base_errors[k])
-    score_error = float(explanation.score_errors[row, k])
-    last = len(steps) + 1
-    figure = go.Figure()
-    figure.add_trace(
-        go.Bar(
-            base=[step.start for step in steps],
-            x=[step.size for step in steps],
-            y=list(range(1, last)),
-            orientation="h",
-            width=0.62,
-            marker={"color": [RAISE if step.size > 0 else LOWER for step in steps]},
-            error_x={
-                "array": [_whisker(step.standard_error) for step in steps],
-                "color": WAS,
-                "thickness": 1.5,
-                "width": 4,
-            },
-            hovertext=[
-                f"{plot_text(step.told)}<br>{noisy(step.size, step.standard_error)}"
-                for step in steps
-            ],
-            hoverinfo="text",
-        )
-    )
-    figure.add_trace(
-        go.Scatter(
-            x=[base, score],
-            y=[0, last],
-            mode="markers",
-            marker={"symbol": "diamond", "size": 11, "color": "#222"},
-            error_x={
-                "array": [_whisker(base_error), _whisker(score_error)],
-                "color": WAS,
-                "thickness": 1.5,
-            },
-            hovertext=["base value", "score"],
-            hoverinfo="text",
-        )
-    )
-    _connect(figure, steps, base, score)
-    labels = [
-        _two_lines("base value", noisy(base, base_error, added=False)),
-        *(_two_lines(step.label, noisy(step.size, step.standard_error)) for step in steps),
-        _two_lines("score", noisy(score, score_error, added=False)),
-    ]
-    about = (explanation.outputs[k],)
-    return dress(
-        figure,
-        34 * (last + 1) + 60,
-        showlegend=False,
-        xaxis={
-            "title": score_title(about, explanation.units),
-            "zeroline": False,
-            "nticks": 5,
-            "tickangle": 0,
-        },
-        yaxis={
-            "tickvals": list(range(last + 1)),
-            "ticktext": labels,
-            "range": [last + 0.6, -0.6],
-            "automargin": True,
-            "showgrid": False,
-            "zeroline": False,
-            "ticklabelstandoff": 6,
-        },
-        margin={"l": 40, "r": 16, "t": 8, "b": 45},
-    )
-
-
-def _connect(figure: go.Figure, steps: list[Step], base: float, score: float) -> None:
-    """Thin lines from where one step ends to where the next starts."""
-    ends = [base, *(step.start + step.size for step in steps)]
-    ends[-1] = score if steps else base
-    xs: list[float | None] = []
-    ys: list[float | None] = []
-    for i, end in enumerate(ends):
-        xs += [end, end, None]
-        ys += [i, i + 1, None]
-    figure.add_trace(
-        go.Scatter(x=xs, y=ys, mode="lines", line={"color": "#999", "width": 1}, hoverinfo="skip")
-    )
-
-
-def _whisker(standard_error: float) -> float | None:
-    """Two standard errors; nothing can be drawn for an infinite one, and the label tells it."""
-    return 2 * standard_error if math.isfinite(standard_error) else None
-
-
-def _two_lines(label: str, number: str) -> str:
-    return f'{plot_text(label)}<br><span style="color:#666">{number}</span>'
+    base, score = find_ends(explanation, row, k)
+    title = score_title((explanation.outputs[k],), explanation.units)
+    return draw_steps(base, find_steps(explanation, row, k), score, title)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import plotly.graph_objects as go
@@ -95,3 +96,18 @@ def dress(figure: go.Figure, height: int, **layout: Any) -> go.Figure:
         **{"margin": {"l": 55, "r": 12, "t": 12, "b": 40}, **layout},
     )
     return figure
+
+
+NAMED_MARGIN = {"l": 40, "r": 12, "t": 12, "b": 45}
+"""Around a figure with names at its left, which take the room they need."""
+
+
+def names_axis(labels: Sequence[str], **more: Any) -> dict[str, Any]:
+    """An upright axis with a name (escaped already) for each bar, the first at the top."""
+    return {
+        "tickvals": list(range(len(labels))),
+        "ticktext": list(labels),
+        "range": [len(labels) - 0.4, -0.6],
+        "automargin": True,
+        **more,
+    }

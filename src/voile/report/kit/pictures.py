@@ -7,15 +7,14 @@ would be one more dependency for a header and a call of zlib.
 from __future__ import annotations
 
 import base64
-import html
 import struct
 import zlib
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from voile.explain.picture_shape import PictureShape
 from voile.report.kit.palette import INK, LOWER, RAISE
 
 Floats = NDArray[np.float64]
@@ -23,6 +22,9 @@ Pixels = NDArray[np.uint8]
 
 _FAINT = 224
 """The grey of pixels that may be noise."""
+
+HARDLY = 0.03
+"""Part of the strongest weight of a filter below which a pixel has hardly any."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +34,11 @@ class Picture:
     pixels: Pixels
     caption: str
     description: str
+
+    @property
+    def source(self) -> str:
+        """The picture itself, as an address that needs no file."""
+        return f"data:image/png;base64,{base64.b64encode(encode_png(self.pixels)).decode('ascii')}"
 
 
 def paint_grey(shares: Floats, shape: tuple[int, int]) -> Pixels:
@@ -83,7 +90,7 @@ def paint_over(values: Floats, backdrop: Pixels) -> Pixels:
     shares = values.reshape(height, width) / top
     # Weak colours would drown in the picture beneath.
     opacity = np.abs(shares)[..., None] ** 0.6
-    full = np.where(shares[..., None] > 0, _rgb(RAISE), _rgb(LOWER))
+    full = np.where(shares[..., None] > 0, rgb_of(RAISE), rgb_of(LOWER))
     pale = 255.0 - 0.3 * backdrop.mean(axis=2, keepdims=True)
     blended: Pixels = np.rint((1.0 - opacity) * pale + opacity * full).astype(np.uint8)
     return blended
@@ -101,13 +108,38 @@ def paint_sizes(values: Floats, shape: tuple[int, int]) -> Pixels:
     return _blend(values.reshape(shape) / top, INK)
 
 
+def sum_channels(values: Floats, shape: PictureShape) -> Floats:
+    """One number per pixel: the sum over its channels."""
+    return np.asarray(values.reshape(shape[0] * shape[1], -1).sum(axis=1))
+
+
+def paint_filter(values: Floats, shape: PictureShape, errors: Floats | None = None) -> Pixels:
+    """Paint a filter, its channels summed; grey where two standard errors reach to 0.
+
+    Where a filter has hardly any weight it is grey, too: white specks among grey would mislead.
+    """
+    flat = sum_channels(values, shape)
+    faint = None
+    if errors is not None:
+        sizes = np.abs(flat)
+        faint = sizes <= 2 * np.sqrt(sum_channels(errors**2, shape))
+        faint |= sizes < HARDLY * sizes.max(initial=0.0)
+    return paint_signed(flat, (shape[0], shape[1]), faint=faint)
+
+
+def is_coloured(shape: PictureShape) -> bool:
+    """Whether pictures have the three channels of colours."""
+    return len(shape) == 3 and shape[2] == 3
+
+
 def _blend(shares: Floats, colour: str) -> Pixels:
     """From white at 0 to a colour at 1."""
-    blended: Pixels = np.rint(255 + shares[..., None] * (_rgb(colour) - 255)).astype(np.uint8)
+    blended: Pixels = np.rint(255 + shares[..., None] * (rgb_of(colour) - 255)).astype(np.uint8)
     return blended
 
 
-def _rgb(colour: str) -> Floats:
+def rgb_of(colour: str) -> Floats:
+    """Red, green and blue of a colour of the form #rrggbb."""
     return np.array([float(int(colour[i : i + 2], 16)) for i in (1, 3, 5)])
 
 
@@ -129,24 +161,3 @@ def encode_png(pixels: Pixels) -> bytes:
 
 def _chunk(name: bytes, data: bytes) -> bytes:
     return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
-
-
-def place_card(title: str, pictures: Sequence[Picture], notes: Iterable[str] = ()) -> str:
-    """Pictures beside each other with a title above and notes beneath, as HTML; plain texts."""
-    drawn = "".join(_place(one) for one in pictures)
-    beneath = "".join(f"<p class=note>{html.escape(note)}</p>" for note in notes)
-    above = f"<b>{html.escape(title)}</b>" if title else ""
-    return f'<div class="card">{above}<div class="pictures">{drawn}</div>{beneath}</div>'
-
-
-def place_cards(cards: Iterable[str]) -> str:
-    """Cards in as many columns as fit."""
-    return f'<div class="cards">{"".join(cards)}</div>'
-
-
-def _place(picture: Picture) -> str:
-    data = base64.b64encode(encode_png(picture.pixels)).decode("ascii")
-    return (
-        f'<div class="picture"><img src="data:image/png;base64,{data}" '
-        f'alt="{html.escape(picture.description)}">{html.escape(picture.caption)}</div>'
-    )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from functools import cache
-from importlib.resources import files
 
+from voile.report.kit.html import read_asset
 from voile.report.kit.palette import IN_THE_DARK
 
 LIGHT = {
@@ -39,15 +39,9 @@ DARK = {
 
 
 @cache
-def read_asset(name: str) -> str:
-    """The text of a style sheet or script that lies beside this module, in ``web``."""
-    return files("voile.report.kit").joinpath("web", name).read_text(encoding="utf-8")
-
-
-@cache
 def page_style() -> str:
     """The style sheet of all pages."""
-    text = read_asset("page.css")
+    text = read_asset("kit/page.css")
     light = {**LIGHT, **{_series(colour): colour for colour in IN_THE_DARK}}
     dark = {**DARK, **{_series(colour): other for colour, other in IN_THE_DARK.items()}}
     return text.replace("@light", _declare(light)).replace("@dark", _declare(dark))
@@ -56,7 +50,7 @@ def page_style() -> str:
 @cache
 def theme_script() -> str:
     """The script that draws figures in the colours of the page, and for print in light ones."""
-    return read_asset("theme.js").replace('"@dark"', json.dumps(IN_THE_DARK))
+    return read_asset("kit/theme.js").replace('"@dark"', json.dumps(IN_THE_DARK))
 
 
 def themed(colour: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+from markupsafe import Markup
 
 from voile.explain.filter_bank import FilterBank
 from voile.explain.filter_decisions import FilterDecisions
@@ -11,43 +11,19 @@ from voile.explain.filter_text import noise_text, spread_text
 from voile.explain.picture_likeness import draw_likeness
 from voile.explain.picture_shape import PictureShape
 from voile.explain.wording import percent, short
+from voile.report.kit.html import parts
 from voile.report.kit.pictures import (
     Picture,
     Pixels,
+    paint_filter,
     paint_over,
     paint_picture,
-    paint_signed,
     paint_tints,
-    place_card,
+    sum_channels,
 )
-
-Floats = NDArray[np.float64]
 
 MOST_FILTERS = 4
 """Filters of a row that are drawn, those that counted most."""
-
-
-HARDLY = 0.03
-"""Part of the strongest weight of a filter below which a pixel has hardly any."""
-
-
-def sum_channels(values: Floats, shape: PictureShape) -> Floats:
-    """One number per pixel: the sum over its channels."""
-    return np.asarray(values.reshape(shape[0] * shape[1], -1).sum(axis=1))
-
-
-def paint_filter(values: Floats, shape: PictureShape, errors: Floats | None = None) -> Pixels:
-    """Paint a filter, its channels summed; grey where two standard errors reach to 0.
-
-    Where a filter has hardly any weight it is grey, too: white specks among grey would mislead.
-    """
-    flat = sum_channels(values, shape)
-    faint = None
-    if errors is not None:
-        sizes = np.abs(flat)
-        faint = sizes <= 2 * np.sqrt(sum_channels(errors**2, shape))
-        faint |= sizes < HARDLY * sizes.max(initial=0.0)
-    return paint_signed(flat, (shape[0], shape[1]), faint=faint)
 
 
 def is_coloured(shape: PictureShape) -> bool:
@@ -55,7 +31,7 @@ def is_coloured(shape: PictureShape) -> bool:
     return len(shape) == 3 and shape[2] == 3
 
 
-def place_class(bank: FilterBank, k: int) -> str:
+def place_class(bank: FilterBank, k: int) -> Markup:
     """What a class looks for: its likeness, its blended filter, and the filter without noise."""
     shape, likeness = bank.image_shape, bank.likeness
     assert shape is not None
@@ -74,10 +50,10 @@ def place_class(bank: FilterBank, k: int) -> str:
             Picture(clear, "beyond noise", f"Filter of {name}, grey where it may be noise")
         )
     notes = [text for text in (spread_text(bank, k), noise_text(bank, k)) if text]
-    return place_card(name, pictures, notes)
+    return parts.card(name, pictures, notes)
 
 
-def place_summary(bank: FilterBank, k: int) -> str:
+def place_summary(bank: FilterBank, k: int) -> Markup:
     """The filters of a class that count most and differ, each beside what it looks for."""
     shape, likeness = bank.image_shape, bank.filter_likeness
     assert shape is not None
@@ -90,10 +66,10 @@ def place_summary(bank: FilterBank, k: int) -> str:
         drawn = paint_filter(bank.distinct[k, m], shape)
         pictures.append(Picture(looks, f"no. {m + 1}, {share}", f"What {about} looks for"))
         pictures.append(Picture(drawn, f"its filter no. {m + 1}", f"Picture of {about}"))
-    return place_card(f"'{bank.outputs[k]}'", pictures)
+    return parts.card(f"'{bank.outputs[k]}'", pictures)
 
 
-def place_all(bank: FilterBank, k: int) -> str:
+def place_all(bank: FilterBank, k: int) -> Markup:
     """All filters of a class, those that count most first."""
     shape = bank.image_shape
     assert shape is not None
@@ -105,10 +81,7 @@ def place_all(bank: FilterBank, k: int) -> str:
         )
         for m in map(int, bank.ranked[k])
     ]
-    return place_card(f"'{bank.outputs[k]}'", pictures)
-
-
-# -- single rows --------------------------------------------------------------------------------
+    return parts.card(f"'{bank.outputs[k]}'", pictures)
 
 
 def paint_row(explanation: FilterDecisions, row: int) -> Pixels:
@@ -120,38 +93,38 @@ def paint_row(explanation: FilterDecisions, row: int) -> Pixels:
     return paint_picture(shares, explanation.image_shape)
 
 
-def place_row(explanation: FilterDecisions, row: int) -> list[str]:
+def place_row(explanation: FilterDecisions, row: int) -> list[Markup]:
     """The row beside what its class and the runner-up looked for, and what decided."""
     shape, likeness = explanation.image_shape, explanation.likeness(row)
     assert shape is not None
     assert likeness is not None
     one, input_picture = explanation.decisions[row], paint_row(explanation, row)
-    filters, parts = explanation.distinct(row), explanation.contributions(row)
+    filters, added = explanation.distinct(row), explanation.contributions(row)
     # Without what it adds to every class alike, which decides nothing.
-    own = parts - parts.mean(axis=0) if len(parts) > 1 else parts
-    cards = [place_card("", [Picture(input_picture, "this row", "Picture of this row")])]
+    own = added - added.mean(axis=0) if len(added) > 1 else added
+    cards = [parts.card("", [Picture(input_picture, "this row", "Picture of this row")])]
     for k in (one.predicted, one.runner_up):
         if k < 0:
             continue
         name = f"'{explanation.outputs[k]}'"
-        added = paint_over(sum_channels(own[k], shape), input_picture)
+        painted = paint_over(sum_channels(own[k], shape), input_picture)
         pictures = [
             Picture(paint_picture(likeness[k], shape), "looks for", f"What {name} looks for"),
             Picture(paint_filter(filters[k], shape), "blended filter", f"Filter of {name}"),
-            Picture(added, "what pixels added", f"What the pixels added to {name}"),
+            Picture(painted, "what pixels added", f"What the pixels added to {name}"),
         ]
         title = f"{name}: score {short(float(one.scores[k]))}"
-        cards.append(place_card(title, pictures))
+        cards.append(parts.card(title, pictures))
     if one.runner_up >= 0:
         lead = sum_channels(explanation.against(row), shape)
         caption = "orange speaks for the first, blue for the second"
         drawn = Picture(paint_over(lead, input_picture), caption, f"Picture: {caption}")
         right, wrong = (explanation.outputs[k] for k in (one.predicted, one.runner_up))
-        cards.append(place_card(f"'{right}' or '{wrong}'", [drawn]))
+        cards.append(parts.card(f"'{right}' or '{wrong}'", [drawn]))
     return cards
 
 
-def place_ranked(explanation: FilterDecisions, row: int, output: int) -> str:
+def place_ranked(explanation: FilterDecisions, row: int, output: int) -> Markup:
     """The filters of a class that counted most for the row, with their weights."""
     shape, one = explanation.image_shape, explanation.decisions[row]
     assert shape is not None
@@ -169,4 +142,4 @@ def place_ranked(explanation: FilterDecisions, row: int, output: int) -> str:
         drawn = paint_filter(filters[n], shape)
         pictures.append(Picture(drawn, f"its filter no. {m + 1}", f"Picture of {about}"))
     title = f"Filters of '{explanation.outputs[output]}' that counted most"
-    return place_card(title, pictures)
+    return parts.card(title, pictures)

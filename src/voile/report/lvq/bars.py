@@ -2,52 +2,27 @@
 
 from __future__ import annotations
 
-import numpy as np
 import plotly.graph_objects as go
 
-from voile.explain.plain_text import cut_text
 from voile.explain.prototype_decisions import PrototypeDecisions
 from voile.explain.prototype_text import brief, given_text, prototype_name, value_text
-from voile.report.kit.bars import Part, draw_bars
+from voile.report.kit.bars import Part, draw_bars, rank_parts, value_label
 from voile.report.kit.text import plot_text, short_names
 
-MOST_BARS = 12
-"""Columns with a bar of their own; what the rest added is summed."""
-
-MOST_NAME, MOST_VALUE = 24, 18
+MOST_NAME = 24
 
 
 def find_parts(explanation: PrototypeDecisions, row: int) -> list[Part]:
     """Parts of one row, the greatest first, the rest summed (their noise taken as independent)."""
-    one, sizes = explanation.decisions[row], explanation.parts(row)
-    order = np.argsort(-np.abs(sizes), kind="stable").tolist()
-    # A sum of a single column would say less than the column itself.
-    most = MOST_BARS if len(order) > MOST_BARS + 1 else len(order)
-    parts = []
-    labels = short_names(explanation.columns, MOST_NAME)
-    for i in order[:most]:
-        name, read = explanation.columns[i], one.read_as[i]
-        value = brief(one.given[i]) + (f" → {brief(read)}" if read else "")
-        parts.append(
-            Part(
-                f"{labels[i]} = {cut_text(value, MOST_VALUE)}",
-                (f"{name} = {given_text(one, i)}", *typical_texts(explanation, row, name)),
-                float(sizes[i]),
-                float(one.part_errors[i]),
-            )
-        )
-    rest = order[most:]
-    if rest:
-        names = ", ".join(explanation.columns[i] for i in rest)
-        parts.append(
-            Part(
-                f"{len(rest)} other columns",
-                (cut_text(f"{len(rest)} other columns: {names}", 150),),
-                float(sizes[rest].sum()),
-                float(np.sqrt((one.part_errors[rest] ** 2).sum())),
-            )
-        )
-    return parts
+    one, columns = explanation.decisions[row], explanation.columns
+    names = short_names(columns, MOST_NAME)
+
+    def tell(i: int) -> tuple[str, tuple[str, ...]]:
+        label = value_label(names[i], brief(one.given[i]), brief(one.read_as[i] or ""))
+        told = f"{columns[i]} = {given_text(one, i)}"
+        return label, (told, *typical_texts(explanation, row, columns[i]))
+
+    return rank_parts(columns, explanation.parts(row), one.part_errors, tell)
 
 
 def typical_texts(explanation: PrototypeDecisions, row: int, column: str) -> list[str]:

@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 from voile.explain.prototype_explanation import PrototypeExplanation
 from voile.explain.prototype_text import prototype_name, value_text
 from voile.explain.wording import edge_texts
-from voile.report.kit.palette import dress, legend_room, series_colour, series_symbol
+from voile.report.kit.palette import dress, legend_room, names_axis, series_colour, series_symbol
 from voile.report.kit.text import plot_labels, plot_text
 
 MOST_MARKS = 160
@@ -53,13 +53,8 @@ def draw_profiles(explanation: PrototypeExplanation) -> go.Figure:
             "zeroline": False,
         },
         yaxis={
-            "tickvals": list(range(len(picked))),
-            "ticktext": labels,
+            **names_axis(labels, showgrid=False, zeroline=False, ticklabelstandoff=6),
             "range": [len(picked) - 0.5, -0.5],
-            "automargin": True,
-            "showgrid": False,
-            "zeroline": False,
-            "ticklabelstandoff": 6,
         },
         margin={"l": 40, "r": 16, "t": 12, "b": 45},
     )
@@ -97,54 +92,50 @@ def _add_prototype(
         float(one.place(explanation.means[label, j]))
         for one, j in zip(features, picked, strict=True)
     ]
-    figure.add_trace(
-        go.Scatter(
-            x=means,
-            y=heights,
-            mode="markers",
-            marker={"symbol": "line-ns", "size": 11, "line": {"width": 2, "color": "#222"}},
-            name="class mean",
-            legendgroup="mean",
-            legendrank=2000,
-            showlegend=p == 0,
-            hovertext=[
-                f"mean of '{plot_text(explanation.outputs[label])}': "
-                f"{value_text(one, float(explanation.means[label, j]))}"
-                for one, j in zip(features, picked, strict=True)
-            ],
-            hoverinfo="text",
-        )
+    figure.add_scatter(
+        x=means,
+        y=heights,
+        mode="markers",
+        marker={"symbol": "line-ns", "size": 11, "line": {"width": 2, "color": "#222"}},
+        name="class mean",
+        legendgroup="mean",
+        legendrank=2000,
+        showlegend=p == 0,
+        hovertext=[
+            f"mean of '{plot_text(explanation.outputs[label])}': "
+            f"{value_text(one, float(explanation.means[label, j]))}"
+            for one, j in zip(features, picked, strict=True)
+        ],
+        hoverinfo="text",
     )
-    figure.add_trace(
-        go.Scatter(
-            x=[
-                float(one.place(explanation.values[p, j]))
-                for one, j in zip(features, picked, strict=True)
-            ],
-            y=heights,
-            # What is not known reaches beyond the figure.
-            error_x={
-                "array": np.nan_to_num(errors, posinf=2.0).tolist(),
-                "color": colour,
-                "thickness": 2,
-                "width": 3,
-            },
-            mode="markers",
-            marker={
-                "color": colour,
-                "size": 9,
-                "symbol": series_symbol(label) + VARIANTS[same.index(p) % len(VARIANTS)],
-            },
-            name=plot_text(name, 30),
-            hovertext=[
-                f"<b>{plot_text(one.name)}</b>, typical {plot_text(name)}<br>"
-                + value_text(
-                    one,
-                    float(explanation.values[p, j]),
-                    float(explanation.standard_errors[p, j]),
-                )
-                for one, j in zip(features, picked, strict=True)
-            ],
-            hoverinfo="text",
-        )
+    figure.add_scatter(
+        x=[
+            float(one.place(explanation.values[p, j]))
+            for one, j in zip(features, picked, strict=True)
+        ],
+        y=heights,
+        # What is not known reaches beyond the figure.
+        error_x={
+            "array": np.nan_to_num(errors, posinf=2.0).tolist(),
+            "color": colour,
+            "thickness": 2,
+            "width": 3,
+        },
+        mode="markers",
+        marker={
+            "color": colour,
+            "size": 9,
+            "symbol": series_symbol(label) + VARIANTS[same.index(p) % len(VARIANTS)],
+        },
+        name=plot_text(name, 30),
+        hovertext=[
+            f"<b>{plot_text(one.name)}</b>, typical {plot_text(name)}<br>"
+            + value_text(
+                one,
+                float(explanation.values[p, j]),
+                float(explanation.standard_errors[p, j]),
+            )
+            for one, j in zip(features, picked, strict=True)
+        ],
+        hoverinfo="text",
     )

@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 
 from voile.explain.prototype_explanation import PrototypeExplanation
 from voile.explain.wording import percent, signed
-from voile.report.kit.palette import INK, LOWER, RAISE, dress
+from voile.report.kit.palette import INK, LOWER, NAMED_MARGIN, RAISE, dress, names_axis
 from voile.report.kit.text import plot_labels, plot_text
 
 MOST_COLUMNS, MOST_WRITTEN = 40, 10
@@ -22,11 +22,10 @@ def draw_relevance(explanation: PrototypeExplanation) -> go.Figure:
     sizes = explanation.column_relevance
     order = np.argsort(-sizes, kind="stable")[:MOST_COLUMNS].tolist()
     names = [explanation.columns[i] for i in order]
-    heights = list(range(len(order)))
     figure = go.Figure(
         go.Bar(
             x=[100 * float(sizes[i]) for i in order],
-            y=heights,
+            y=list(range(len(order))),
             orientation="h",
             marker={"color": INK},
             hovertext=[
@@ -41,14 +40,8 @@ def draw_relevance(explanation: PrototypeExplanation) -> go.Figure:
         24 * len(order) + 70,
         bargap=0.25,
         xaxis={"title": "part of the distance", "ticksuffix": " %", "rangemode": "tozero"},
-        yaxis={
-            "tickvals": heights,
-            "ticktext": plot_labels(names, 24),
-            "range": [len(order) - 0.4, -0.6],
-            "automargin": True,
-            "ticklabelstandoff": 4,
-        },
-        margin={"l": 40, "r": 12, "t": 12, "b": 45},
+        yaxis=names_axis(plot_labels(names, 24), ticklabelstandoff=4),
+        margin=NAMED_MARGIN,
     )
 
 

@@ -3,125 +3,88 @@
 from __future__ import annotations
 
 import numpy as np
+from markupsafe import Markup
 from numpy.typing import NDArray
 
+from voile.explain import prototype_text
 from voile.explain.prototype_decisions import PrototypeDecision, PrototypeDecisions
-from voile.explain.prototype_text import (
-    change_text,
-    decision_text,
-    decision_title,
-    doubt_text,
-    given_text,
-    no_rows_text,
-    number_text,
-    prototype_name,
-)
-from voile.explain.wording import noisy, percent, short, signed
-from voile.report.kit.page import compose_page, fold, heading, paragraph, place_figure, place_table
-from voile.report.kit.pictures import Picture, paint_grey, paint_signed, place_card, place_cards
+from voile.explain.prototype_text import change_text, given_text, number_text, prototype_name
+from voile.explain.wording import noisy, percent, short
+from voile.rendering import draws
+from voile.report.kit.bars import parts_text
+from voile.report.kit.html import Templates, parts
+from voile.report.kit.page import compose_page
+from voile.report.kit.pictures import Picture, paint_grey, paint_signed
 from voile.report.lvq.bars import draw_parts, find_parts, typical_text
 
-MOST_ROWS, MOST_OPEN, MOST_CHANGES, MOST_MOVED = 20, 10, 8, 6
+MOST_ROWS, MOST_CHANGES, MOST_MOVED = 20, 8, 6
+
+_html = Templates("lvq/rows.html", text=prototype_text)
 
 
+@draws(PrototypeDecisions)
 def draw_page(explanation: PrototypeDecisions) -> str:
     """The whole page as HTML."""
-    count, body = len(explanation), draw_reading(explanation)
-    rows = f"{no_rows_text(explanation.receipt)} The rows on this page are those you gave."
-    body.append(paragraph(rows, note=True))
-    if count > MOST_ROWS:
-        text = f"The first {MOST_ROWS} of {count} rows; to_frame() has all."
-        body.append(paragraph(text, note=True))
-    for row in range(min(count, MOST_ROWS)):
+    body = draw_reading(explanation) + _html.given(explanation, MOST_ROWS)
+    for row in range(min(len(explanation), MOST_ROWS)):
         body += draw_row(explanation, row)
     return compose_page(
         "Why these answers", body, explanation.receipt, cost=explanation.cost, holds_rows=True
     )
 
 
-def draw_reading(explanation: PrototypeDecisions) -> list[str]:
-    """How to read the rows, as HTML."""
-    count = len(explanation)
-    lead = (
-        f"Why {'one row got its' if count == 1 else f'{count} rows got their'} class: it is the "
-        f"class of the nearest prototype. The parts below add up to how much farther, in squared "
-        f"distance, the nearest prototype of any other class is."
+def draw_reading(explanation: PrototypeDecisions) -> Markup:
+    """How to read the rows."""
+    return _html.reading(len(explanation))
+
+
+def draw_row(explanation: PrototypeDecisions, row: int, *, level: int = 2) -> Markup:
+    """Why one row got its class, under a heading of this level."""
+    one = explanation.decisions[row]
+    bars = one.wrong >= 0 and explanation.image_shape is None
+    return _html.row(
+        explanation,
+        row,
+        level,
+        pictures=_pictures(explanation, one),
+        figure=draw_parts(explanation, row) if bars else None,
+        words=parts_text(find_parts(explanation, row)) if bars else "",
+        table=_tabulate(explanation, row) if bars else "",
+        changes=_changes(explanation, one),
+        left=len(one.changes) - MOST_CHANGES,
+        joint=_joint_text(explanation, one) if one.wrong >= 0 else "",
     )
-    sure = (
-        "Confidence is the difference of the two squared distances over their sum: 0 on the "
-        "border, 1 at the prototype. It is not a probability. Whiskers and ± are two standard "
-        "errors of the privacy noise of the two prototypes, to first order; the noise of a learned "
-        "distance is not known."
-    )
-    return [paragraph(lead), paragraph(sure, note=True)]
 
 
-def draw_row(explanation: PrototypeDecisions, row: int, *, level: int = 2) -> list[str]:
-    """Why one row got its class, under a heading of this level, as HTML."""
-    one, title = explanation.decisions[row], decision_title(explanation, row)
-    parts = [heading(title, level=level), paragraph(decision_text(explanation, row))]
-    if doubt := doubt_text(one):
-        parts.append(paragraph(doubt))
-    if explanation.image_shape is not None:
-        parts.append(_pictures(explanation, one))
-    if one.wrong < 0:
-        return parts
-    if explanation.image_shape is None:
-        words = ", ".join(
-            f"{part.label} {signed(part.size)}" for part in find_parts(explanation, row)[:5]
-        )
-        parts.append(place_figure(draw_parts(explanation, row), f"row-{row}", f"{title}. {words}"))
-        table = _numbers(explanation, row)
-        many = len(explanation.columns) > MOST_OPEN
-        parts.append(fold("All columns", table) if many else table)
-    below = heading("What would have to change", level=level + 1)
-    return [*parts, below, *_changes(explanation, one)]
-
-
-def _numbers(explanation: PrototypeDecisions, row: int) -> str:
+def _tabulate(explanation: PrototypeDecisions, row: int) -> Markup:
     one, sizes = explanation.decisions[row], explanation.parts(row)
-    names = [
-        f"typical {prototype_name(explanation.labels, explanation.outputs, p)}"
-        for p in (one.right, one.wrong)
-    ]
+    both = (one.right, one.wrong)
+    names = [f"typical {prototype_name(explanation.labels, explanation.outputs, p)}" for p in both]
     rows = [
         [
             explanation.columns[i],
             given_text(one, int(i)),
-            *(typical_text(explanation, p, explanation.columns[i]) for p in (one.right, one.wrong)),
+            *(typical_text(explanation, p, explanation.columns[i]) for p in both),
             noisy(float(sizes[i]), float(one.part_errors[i])),
         ]
         for i in np.argsort(-np.abs(sizes), kind="stable")
     ]
     rows.append(["together", "", "", "", noisy(one.gap, one.gap_error)])
-    return place_table(["column", "value", *names, "part"], rows, numbers=1)
+    return parts.table(["column", "value", *names, "part"], rows, 1)
 
 
-def _changes(explanation: PrototypeDecisions, one: PrototypeDecision) -> list[str]:
-    parts = []
-    if one.changes:
-        rows = [
-            [
-                change.column,
-                given_text(one, explanation.columns.index(change.column)),
-                change_text(explanation, change),
-                f"'{explanation.outputs[change.to_class]}'",
-                "another level" if change.value is None else percent(change.size),
-            ]
-            for change in one.changes[:MOST_CHANGES]
+def _changes(explanation: PrototypeDecisions, one: PrototypeDecision) -> list[list[str]]:
+    """The smallest changes of a single column that would give another class."""
+    return [
+        [
+            change.column,
+            given_text(one, explanation.columns.index(change.column)),
+            change_text(explanation, change),
+            f"'{explanation.outputs[change.to_class]}'",
+            "another level" if change.value is None else percent(change.size),
         ]
-        parts.append(paragraph("Any one of these alone would give another class:", note=True))
-        head = ["column", "is", "would have to be", "then", "part of its range"]
-        parts.append(place_table(head, rows, numbers=1))
-        left = len(one.changes) - MOST_CHANGES
-        if left > 0:
-            parts.append(paragraph(f"{left} greater changes are left out.", note=True))
-    else:
-        what = "column" if explanation.image_shape is None else "pixel"
-        text = f"No single {what}, changed within its bounds, would give another class."
-        parts.append(paragraph(text))
-    parts.append(paragraph(_joint_text(explanation, one)))
-    return parts
+        for change in one.changes[:MOST_CHANGES]
+    ]
 
 
 def _joint_text(explanation: PrototypeDecisions, one: PrototypeDecision) -> str:
@@ -158,9 +121,10 @@ def _moved_text(
     return ", ".join(texts) + (f", and {left} smaller changes" if left > 0 else "")
 
 
-def _pictures(explanation: PrototypeDecisions, one: PrototypeDecision) -> str:
+def _pictures(explanation: PrototypeDecisions, one: PrototypeDecision) -> list[Picture]:
     shape = explanation.image_shape
-    assert shape is not None
+    if shape is None:
+        return []
     lower = np.array([feature.lower for feature in explanation.features])
     width = np.array([feature.upper for feature in explanation.features]) - lower
 
@@ -182,4 +146,4 @@ def _pictures(explanation: PrototypeDecisions, one: PrototypeDecision) -> str:
         caption = "that change: orange brighter, blue darker"
         change = paint_signed((one.joint.values - one.values) / width, shape)
         pictures.append(Picture(change, caption, f"Picture: {caption}"))
-    return place_cards([place_card("", pictures)])
+    return pictures

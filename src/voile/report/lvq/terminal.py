@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
-from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -19,21 +16,59 @@ from voile.explain.prototype_text import (
     decision_title,
     doubt_text,
     mean_share,
+    no_rows_text,
     prototype_name,
+    relevance_text,
     value_text,
 )
-from voile.explain.wording import noisy, short
+from voile.explain.wording import short
+from voile.rendering import prints
 from voile.report.kit.bars import Part
+from voile.report.kit.terminal import (
+    plain_table,
+    print_receipt,
+    print_rows,
+    say,
+    shade_grey,
+    tabulate_parts,
+)
 from voile.report.lvq.bars import find_parts
 
-MOST_PROTOTYPES, MOST_FEATURES, BAR, WIDE = 20, 4, 10, 24
-SHADES = " ░▒▓█"
+MOST_PROTOTYPES, MOST_FEATURES, WIDE = 20, 4, 24
+
+
+@prints(PrototypeExplanation)
+def print_prototypes(console: Console, record: PrototypeExplanation) -> None:
+    """Print the typical points."""
+    say(console, "Typical points", style="bold")
+    console.print(tabulate_prototypes(record))
+    say(console, relevance_text(record), no_rows_text(record.receipt))
+    print_receipt(console, record)
+
+
+@prints(PrototypeDecisions)
+def print_decisions(console: Console, record: PrototypeDecisions) -> None:
+    """Print why the first rows got their classes."""
+
+    def print_row(row: int) -> None:
+        one = record.decisions[row]
+        say(console, decision_title(record, row), style="bold")
+        say(console, decision_text(record, row))
+        if one.wrong >= 0 and record.image_shape is None:
+            together = Part("together", (), one.gap, one.gap_error)
+            console.print(tabulate_parts(find_parts(record, row), after=[together]))
+        say(console, doubt_text(one), changes_text(record, row))
+        console.print()
+
+    print_rows(console, len(record), print_row)
+    say(console, no_rows_text(record.receipt))
+    print_receipt(console, record)
 
 
 def tabulate_prototypes(explanation: PrototypeExplanation) -> Table:
     """A line per prototype, with its most relevant features or a small picture."""
     picture = explanation.image_shape is not None
-    table = Table(box=None, padding=(0, 1, 0, 0))
+    table = plain_table()
     table.add_column("prototype", no_wrap=True, max_width=20)
     table.add_column("rows", no_wrap=True, justify="right")
     table.add_column("off mean", no_wrap=True, justify="right")
@@ -45,50 +80,11 @@ def tabulate_prototypes(explanation: PrototypeExplanation) -> Table:
             Text(cut_text(name, 20)),
             f"{count:,.0f}" if np.isfinite(count) else "?",
             mean_share(float(explanation.distance_from_mean[p])),
-            Text(_small_picture(explanation, p) if picture else _features(explanation, p)),
+            _small_picture(explanation, p) if picture else Text(_features(explanation, p)),
         )
     left = len(explanation.labels) - MOST_PROTOTYPES
     if left > 0:
         table.add_row(Text(f"... {left} more"))
-    return table
-
-
-def print_decision(console: Console, explanation: PrototypeDecisions, row: int) -> None:
-    """Print why one row got its class."""
-    one = explanation.decisions[row]
-    console.print(Text(decision_title(explanation, row), style="bold"))
-    console.print(Text(decision_text(explanation, row)))
-    if one.wrong >= 0 and explanation.image_shape is None:
-        console.print(_tabulate_parts(explanation, row))
-    for text in (doubt_text(one), changes_text(explanation, row)):
-        if text:
-            console.print(Text(text))
-    console.print()
-
-
-def _tabulate_parts(explanation: PrototypeDecisions, row: int) -> Table:
-    one = explanation.decisions[row]
-    table = tabulate_parts(find_parts(explanation, row))
-    table.add_row("together", noisy(one.gap, one.gap_error))
-    return table
-
-
-def tabulate_parts(parts: Sequence[Part], head: str = "column") -> Table:
-    """Parts with bars to both sides."""
-    table = Table(box=None, padding=(0, 1, 0, 0))
-    table.add_column(head, no_wrap=True, max_width=36)
-    table.add_column("part", no_wrap=True)
-    table.add_column("against", no_wrap=True, justify="right", min_width=BAR)
-    table.add_column("for", no_wrap=True, min_width=BAR)
-    top = max([abs(part.size) for part in parts] + [1e-300])
-    for part in parts:
-        bar = "█" * round(BAR * abs(part.size) / top)
-        table.add_row(
-            Text(part.label),
-            part.number,
-            Text(bar if part.size < 0 else "", style="blue"),
-            Text(bar if part.size > 0 else "", style="dark_orange"),
-        )
     return table
 
 
@@ -102,22 +98,9 @@ def _features(explanation: PrototypeExplanation, p: int) -> str:
     return ", ".join(texts) + (f" and {short(left)} more" if left > 0 else "")
 
 
-def _small_picture(explanation: PrototypeExplanation, p: int) -> str:
+def _small_picture(explanation: PrototypeExplanation, p: int) -> Text:
     """A prototype as lines of characters."""
     assert explanation.image_shape is not None
-    height, width = explanation.image_shape
-    shares = np.array(
-        [float(one.place(explanation.values[p, j])) for j, one in enumerate(explanation.features)]
-    ).reshape(height, width)
-    steps = np.rint(np.clip(sample_picture(shares), 0, 1) * (len(SHADES) - 1)).astype(int)
-    return "\n".join("".join(SHADES[one] for one in line).rstrip() for line in steps)
-
-
-def sample_picture(pixels: NDArray[np.float64], wide: int = WIDE) -> NDArray[np.float64]:
-    """The pixels that characters stand for; a character is twice as high as wide."""
-    height, width = pixels.shape
-    across = min(wide, 2 * width)
-    down = max(1, round(across / 2 * height / width))
-    rows = np.linspace(0, height - 1, down).round().astype(int)
-    columns = np.linspace(0, width - 1, across).round().astype(int)
-    return np.asarray(pixels[np.ix_(rows, columns)])
+    values = explanation.values[p]
+    shares = [float(one.place(values[j])) for j, one in enumerate(explanation.features)]
+    return shade_grey(np.reshape(shares, explanation.image_shape), WIDE)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import html
 import math
+from collections.abc import Sequence
 from typing import Any
+
+from markupsafe import Markup
 
 from voile.explain.plain_text import cut_text
 from voile.explain.wording import edge_texts, short
 from voile.privacy.accounting import compose
 from voile.privacy.receipt import Receipt
-from voile.report.kit.page import fold, place_table
+from voile.report.kit.html import Templates, start_upper
 from voile.report.kit.text import short_names
 from voile.schema import Category, Schema
 from voile.schema.columns import Column
@@ -24,6 +26,9 @@ FAMILIES = {
     "prototypes": "a model of prototypes",
 }
 """What each kind of explanation is of."""
+
+html = Templates("model/report.html")
+"""The parts of the report."""
 
 
 _LARGE = ((1e12, "trillion"), (1e9, "billion"), (1e6, "million"))
@@ -102,8 +107,8 @@ def _chance_text(delta: float) -> str:
     return f", plus a chance of about one in {many:,.0f}"
 
 
-def draw_facts(estimator: Any, kind: str, edits: str) -> list[str]:
-    """A short list of facts about a model, and the table of its columns, as HTML.
+def draw_facts(estimator: Any, kind: str, edits: str) -> Markup:
+    """A short list of facts about a model, and the table of its columns.
 
     Parameters
     ----------
@@ -116,24 +121,24 @@ def draw_facts(estimator: Any, kind: str, edits: str) -> list[str]:
     """
     schema: Schema = estimator.model_.schema
     receipt: Receipt = estimator.receipt_
-    names = list(schema)
-    some = ", ".join(short_names(names, 100)[:MOST_NAMES])
-    more = f", and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
-    count = f"{len(names)} {'column' if len(names) == 1 else 'columns'}"
-    changed = f"{edits}, by people; see below" if edits else "as it was trained"
+    count = f"{len(schema)} {'column' if len(schema) == 1 else 'columns'}"
     facts = [
         ("Kind", f"{FAMILIES[kind]}, {type(estimator).__name__}"),
         ("Predicts", _target_text(schema.target)),
-        ("From", f"{count}: {some}{more}"),
-        ("Edits", changed),
+        ("From", f"{count}: {_some(short_names(list(schema), 100), MOST_NAMES)}"),
+        ("Edits", f"{edits}, by people; see below" if edits else "as it was trained"),
         ("Trained", _origin_text(receipt)),
         ("Who is protected", f"one {receipt.unit}"),
-        ("Promise", f"{receipt.promise[0].upper()}{receipt.promise[1:]}"),
+        ("Promise", start_upper(receipt.promise)),
     ]
-    items = "".join(f"<dt>{name}</dt><dd>{html.escape(text)}</dd>" for name, text in facts)
-    rows = [[name, *_column_texts(column)] for name, column in schema.items()]
-    table = place_table(["column", "kind", "taken as public, or found privately"], rows)
-    return [f'<dl class="facts">{items}</dl>', fold("All columns", table)]
+    columns = [[name, *_column_texts(column)] for name, column in schema.items()]
+    return html.facts(facts, columns)
+
+
+def _some(names: Sequence[str], most: int) -> str:
+    """The first names, and how many more there are."""
+    more = f", and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def _origin_text(receipt: Receipt) -> str:
@@ -150,18 +155,15 @@ def _target_text(target: Column | None) -> str:
         return "nothing that the schema names"
     if not isinstance(target, Category):
         return f"a number, {_bounds_text(target)}"
-    levels = [str(one) for one in target.levels or ()]
-    named = ", ".join(f"'{cut_text(level, 40)}'" for level in levels[:MOST_LEVELS])
-    more = f", and {len(levels) - MOST_LEVELS} more" if len(levels) > MOST_LEVELS else ""
-    return f"one of {len(levels)} classes: {named}{more}"
+    levels = [f"'{cut_text(str(one), 40)}'" for one in target.levels or ()]
+    return f"one of {len(levels)} classes: {_some(levels, MOST_LEVELS)}"
 
 
 def _column_texts(column: Column) -> tuple[str, str]:
     if not isinstance(column, Category):
         return "number", _bounds_text(column)
-    levels = [str(one) for one in column.levels or ()]
-    more = f", and {len(levels) - MOST_LEVELS} more" if len(levels) > MOST_LEVELS else ""
-    return "category", ", ".join(cut_text(one, 60) for one in levels[:MOST_LEVELS]) + more
+    levels = [cut_text(str(one), 60) for one in column.levels or ()]
+    return "category", _some(levels, MOST_LEVELS)
 
 
 def _bounds_text(column: Any) -> str:

@@ -6,20 +6,17 @@ import math
 from dataclasses import dataclass
 from functools import reduce
 
-import plotly.graph_objects as go
+from markupsafe import Markup
 
 from voile.explain.wording import short
 from voile.privacy.filter import Amount
 from voile.privacy.ledger import Entry, EntryKind, Ledger
-from voile.report.kit.budget import share_text
-from voile.report.kit.page import fold, paragraph, place_figure, place_key, place_table
-from voile.report.kit.palette import ROWS, dress, series_colour, series_pattern
-from voile.report.kit.text import plot_text
+from voile.report.kit.budget import BudgetPart, ShownBudget, share_text
+from voile.report.kit.html import Templates
+from voile.report.kit.palette import ROWS, series_colour, series_pattern
 
 MOST_PARTS = 12
 """Jobs with a part of the bar of their own."""
-
-_HEAD = ["no.", "when", "who", "what", "state", "cost (ε alone)"]
 
 _MEANING = {
     EntryKind.SPEND: "paid",
@@ -27,6 +24,8 @@ _MEANING = {
     EntryKind.CHARGE: "used of what was set aside",
     EntryKind.RELEASE: "given back",
 }
+
+_html = Templates("model/ledger.html")
 
 
 @dataclass(frozen=True)
@@ -54,8 +53,8 @@ class Job:
         return _MEANING[EntryKind.SPEND if settled else EntryKind.ADMIT]
 
 
-def draw_ledger(ledger: Ledger, entry: str) -> list[str]:
-    """The state of a ledger as HTML.
+def draw_ledger(ledger: Ledger, entry: str) -> Markup:
+    """The state of a ledger.
 
     Parameters
     ----------
@@ -65,38 +64,20 @@ def draw_ledger(ledger: Ledger, entry: str) -> list[str]:
     """
     history = ledger.history()
     jobs = find_jobs(history)
-    parts = [paragraph(_state_text(ledger, len(jobs)))]
-    if not any(one.id == entry for one in history):
-        parts.append(
-            paragraph(
-                "This model's own entry is not in this ledger: it was paid for elsewhere.",
-            )
-        )
     limit = ledger.filter.limit.loss
-    if history and math.isfinite(limit) and limit > 0:
-        parts += _bar(jobs, limit, closed=history[-1].alone)
-    if history:
-        rows = [
+    limited = history and math.isfinite(limit) and limit > 0
+    return _html.state(
+        _state_text(ledger, len(jobs)),
+        elsewhere=not any(one.id == entry for one in history),
+        budget=_show_budget(jobs, limit, closed=history[-1].alone) if limited else None,
+        jobs=[
             _line(ledger, one.first, _mark(entry, one.first, *one.later), one.state, one.net)
             for one in jobs
-        ]
-        parts.append(place_table(_HEAD, rows, numbers=1))
-        if len(history) > len(jobs):
-            rows = [
-                _line(ledger, one, _mark(entry, one), _MEANING[one.kind], one.price)
-                for one in history
-            ]
-            title = f"All {len(history)} lines of the ledger"
-            parts.append(fold(title, place_table(_HEAD, rows, numbers=1)))
-        parts.append(
-            paragraph(
-                "A cost is what the job alone would be worth, at the δ of the ledger. Costs of "
-                "several jobs do not add up as ε: together they are less than their sum, and the "
-                "bar shows them in the measure that does add up.",
-                note=True,
-            )
-        )
-    return parts
+        ],
+        lines=[
+            _line(ledger, one, _mark(entry, one), _MEANING[one.kind], one.price) for one in history
+        ],
+    )
 
 
 def _state_text(ledger: Ledger, jobs: int) -> str:
@@ -123,49 +104,22 @@ def find_jobs(history: tuple[Entry, ...]) -> list[Job]:
     return [Job(one, tuple(later[one.id])) for one in history if one.id in later]
 
 
-def _bar(jobs: list[Job], limit: float, *, closed: bool) -> list[str]:
-    shares = [(one.first.what, 100 * one.net.loss / limit) for one in jobs]
+def _show_budget(jobs: list[Job], limit: float, *, closed: bool) -> ShownBudget:
+    shares = [(one.first.what, one.net.loss / limit) for one in jobs]
     if closed:
         # A first job that used up everything by exact accounting.
-        shares = [(name, 100.0 / len(shares)) for name, _ in shares]
+        shares = [(name, 1.0 / len(shares)) for name, _ in shares]
     if len(shares) > MOST_PARTS:
         rest = shares[MOST_PARTS - 1 :]
         together = math.fsum(share for _, share in rest)
         shares = [*shares[: MOST_PARTS - 1], (f"{len(rest)} later jobs", together)]
-    left = max(100.0 - math.fsum(share for _, share in shares), 0.0)
-    figure = go.Figure()
-    for i, (name, share) in enumerate([*shares, ("left", left)]):
-        last = i == len(shares)
-        figure.add_trace(
-            go.Bar(
-                x=[share],
-                y=[0],
-                name=plot_text(name),
-                orientation="h",
-                marker={
-                    "color": ROWS if last else series_colour(i),
-                    "pattern": {"shape": "/" if last else series_pattern(i), "solidity": 0.3},
-                    "line": {"color": "white", "width": 1},
-                },
-                hovertext=f"{plot_text(name)}: {share:.1f} %",
-                hoverinfo="text",
-            )
-        )
-    dress(
-        figure,
-        90,
-        barmode="stack",
-        showlegend=False,
-        margin={"l": 12, "r": 24, "t": 6, "b": 30},
-        xaxis={"range": [0, 100], "ticksuffix": " %"},
-        yaxis={"visible": False},
-    )
-    words = [f"{name} ({share_text(share / 100)})" for name, share in [*shares, ("left", left)]]
-    colours = [*(series_colour(i) for i in range(len(shares))), ROWS]
-    return [
-        place_figure(figure, "ledger-bar", f"Shares of the ledger's budget: {', '.join(words)}"),
-        place_key(zip(colours, words, strict=True)),
+    left = max(1.0 - math.fsum(share for _, share in shares), 0.0)
+    parts = [
+        BudgetPart(name, share, series_colour(i), series_pattern(i))
+        for i, (name, share) in enumerate(shares)
     ]
+    parts.append(BudgetPart("left", left, ROWS, "/"))
+    return ShownBudget("ledger-bar", "Shares of the ledger's budget", parts)
 
 
 def _line(ledger: Ledger, entry: Entry, mark: str, state: str, amount: Amount) -> list[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 from rich.console import Console
-from rich.text import Text
 
 from voile.explain.heat_maps.map_text import (
     flat_text,
@@ -14,35 +13,24 @@ from voile.explain.heat_maps.map_text import (
     title_text,
 )
 from voile.explain.heat_maps.record import HeatMaps
-from voile.report.lvq.terminal import SHADES, sample_picture
+from voile.rendering import prints
+from voile.report.kit.terminal import MOST_ROWS, print_receipt, say, shade_signed
 
-MOST_ROWS, WIDE = 5, 40
+WIDE = 40
 
 
+@prints(HeatMaps)
 def print_heat_maps(console: Console, record: HeatMaps) -> None:
     """Print the first maps, with what the network said of their images."""
-    for text in (method_text(record), flat_text(record)):
-        if text:
-            console.print(Text(text))
+    say(console, method_text(record), flat_text(record))
     console.print()
     for row in range(min(len(record), MOST_ROWS)):
-        console.print(Text(title_text(record, row), style="bold"))
+        say(console, title_text(record, row), style="bold")
         if not record.empty[row]:
-            console.print(_draw(record, row))
-        console.print(Text(heat_text(record, row)))
+            top = float(np.abs(record.maps[row]).max())
+            console.print(shade_signed(record.maps[row], WIDE, top))
+        say(console, heat_text(record, row))
         console.print()
     if len(record) > MOST_ROWS:
         console.print(more_text(len(record) - MOST_ROWS))
-
-
-def _draw(record: HeatMaps, row: int) -> Text:
-    """Orange for the class, blue against it."""
-    pixels = sample_picture(record.maps[row], WIDE)
-    top = float(np.abs(record.maps[row]).max())
-    steps = np.rint(np.abs(pixels) / top * (len(SHADES) - 1)).astype(np.int64)
-    text = Text()
-    for number, (line, sizes) in enumerate(zip(pixels, steps, strict=True)):
-        text.append("\n" if number else "")
-        for value, step in zip(line, sizes, strict=True):
-            text.append(SHADES[step], style="dark_orange" if value > 0 else "blue")
-    return text
+    print_receipt(console, record)

@@ -32,37 +32,33 @@ def draw_noise(record: Forecast) -> go.Figure:
     epsilons = [one.epsilon for one in record.outlooks]
     kinds = choose_kinds(record)
     for k, (noises, names) in enumerate(kinds):
-        figure.add_trace(
-            go.Scatter(
-                x=epsilons,
-                y=list(noises),
-                mode="lines+markers",
-                name=plot_text(tell_names(names), 34),
-                line={"color": series_colour(k), "dash": series_dash(k), "width": 2},
-                marker={"symbol": series_symbol(k), "size": 7},
-                hovertext=[
-                    f"<b>{plot_text(tell_names(names))}</b><br>epsilon {epsilon:g}: two standard "
-                    f"errors {plot_text(record.rule.size(noise))}"
-                    for epsilon, noise in zip(epsilons, noises, strict=True)
-                ],
-                hoverinfo="text",
-            )
-        )
-    visible = [one.visible for one in record.outlooks]
-    figure.add_trace(
-        go.Scatter(
+        figure.add_scatter(
             x=epsilons,
-            y=visible,
-            mode="lines",
-            name="smallest visible effect, median column",
-            line={"color": WAS, "dash": "dot", "width": 3},
+            y=list(noises),
+            mode="lines+markers",
+            name=plot_text(tell_names(names), 34),
+            line={"color": series_colour(k), "dash": series_dash(k), "width": 2},
+            marker={"symbol": series_symbol(k), "size": 7},
             hovertext=[
-                f"epsilon {one.epsilon:g}: {plot_text(one.verdict)}<br>smallest visible effect "
-                f"{plot_text(record.rule.size(one.visible))}"
-                for one in record.outlooks
+                f"<b>{plot_text(tell_names(names))}</b><br>epsilon {epsilon:g}: two standard "
+                f"errors {plot_text(record.rule.size(noise))}"
+                for epsilon, noise in zip(epsilons, noises, strict=True)
             ],
             hoverinfo="text",
         )
+    visible = [one.visible for one in record.outlooks]
+    figure.add_scatter(
+        x=epsilons,
+        y=visible,
+        mode="lines",
+        name="smallest visible effect, median column",
+        line={"color": WAS, "dash": "dot", "width": 3},
+        hovertext=[
+            f"epsilon {one.epsilon:g}: {plot_text(one.verdict)}<br>smallest visible effect "
+            f"{plot_text(record.rule.size(one.visible))}"
+            for one in record.outlooks
+        ],
+        hoverinfo="text",
     )
     levels = [limit * record.rule.worth_seeing for _, limit in LIMITS]
     for (level, _), height in zip(LIMITS, levels, strict=True):
@@ -105,30 +101,26 @@ def draw_attacker(record: Forecast) -> go.Figure:
             found = best_rate_gaussian(attacker.mu, _ALARMS)
         else:
             found = best_rate(attacker.epsilon, attacker.delta, _ALARMS)
-        figure.add_trace(
-            go.Scatter(
-                x=_ALARMS.tolist(),
-                y=found.tolist(),
-                mode="lines",
-                name=f"epsilon {one.epsilon:g}",
-                line={"color": series_colour(k), "dash": series_dash(k), "width": 2},
-                hovertext=[
-                    f"epsilon {one.epsilon:g}: at {percent(float(a))} false alarms, at most "
-                    f"{percent(float(b))} are found"
-                    for a, b in zip(_ALARMS, found, strict=True)
-                ],
-                hoverinfo="text",
-            )
-        )
-    figure.add_trace(
-        go.Scatter(
+        figure.add_scatter(
             x=_ALARMS.tolist(),
-            y=_ALARMS.tolist(),
+            y=found.tolist(),
             mode="lines",
-            name="blind guessing",
-            line={"color": WAS, "dash": "dot", "width": 2},
-            hoverinfo="skip",
+            name=f"epsilon {one.epsilon:g}",
+            line={"color": series_colour(k), "dash": series_dash(k), "width": 2},
+            hovertext=[
+                f"epsilon {one.epsilon:g}: at {percent(float(a))} false alarms, at most "
+                f"{percent(float(b))} are found"
+                for a, b in zip(_ALARMS, found, strict=True)
+            ],
+            hoverinfo="text",
         )
+    figure.add_scatter(
+        x=_ALARMS.tolist(),
+        y=_ALARMS.tolist(),
+        mode="lines",
+        name="blind guessing",
+        line={"color": WAS, "dash": "dot", "width": 2},
+        hoverinfo="skip",
     )
     return dress(
         figure,

@@ -8,6 +8,8 @@ from rich.text import Text
 
 from voile.planning.attacker import percent
 from voile.planning.record import NOTHING_SPENT, Forecast, probability_points
+from voile.rendering import prints
+from voile.report.kit.terminal import say
 
 STYLES = {"clear": "green", "broad": "yellow", "strongest": "dark_orange", "too little": "red"}
 
@@ -18,16 +20,15 @@ _ATTACKER = (
 )
 
 
+@prints(Forecast)
 def print_forecast(console: Console, record: Forecast) -> None:
     """Print a forecast."""
-    console.print(Text(record.title, style="bold"))
+    say(console, record.title, style="bold")
     console.print(tabulate_outlooks(record))
-    console.print(Text(record.found_first))
-    console.print(Text(_ATTACKER))
+    say(console, record.found_first, _ATTACKER)
     console.print()
-    for text in (record.rule.words, *record.missing_words, *record.assumed, *record.notes):
-        console.print(Text(text))
-    console.print(Text(NOTHING_SPENT, style="bold"))
+    say(console, record.rule.words, *record.missing_words, *record.assumed, *record.notes)
+    say(console, NOTHING_SPENT, style="bold")
 
 
 def tabulate_outlooks(record: Forecast) -> Table:

@@ -7,28 +7,21 @@ from itertools import pairwise
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from voile.report.kit.page import compose_page, paragraph, place_figure
+from voile.rendering import draws
+from voile.report.kit.html import Templates
+from voile.report.kit.page import compose_page
 from voile.report.kit.palette import INK, RAISE, dress
 from voile.report.kit.text import plot_labels, plot_text
 from voile.summary.summary import CategorySummary, NumberSummary, Summary
 
+_html = Templates("quality/summary.html")
 
+
+@draws(Summary)
 def draw_page(summary: Summary) -> str:
     """The whole page as HTML."""
-    names = ", ".join(column.name for column in summary.columns)
-    return compose_page(
-        "A private summary",
-        [
-            f"<p>About <b>{summary.rows:,.0f}</b> rows "
-            f"(&plusmn; {2 * summary.rows_standard_error:,.1f}, two standard errors).</p>",
-            place_figure(summary_figure(summary), "columns", f"Noised counts of: {names}"),
-            paragraph(
-                "Bars are noised counts of rows, thin lines two standard errors of the noise.",
-                note=True,
-            ),
-        ],
-        summary.receipt,
-    )
+    body = _html.page(summary, summary_figure(summary))
+    return compose_page("A private summary", body, summary.receipt)
 
 
 def summary_figure(summary: Summary) -> go.Figure:
