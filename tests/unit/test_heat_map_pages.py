@@ -11,7 +11,7 @@ from test_report_prototypes import check_alone, pictures_of, text_of
 
 from voile.explain.heat_maps.map_text import heat_text, place_text, title_text
 from voile.explain.heat_maps.record import COST, NO_RECEIPT, HeatMaps
-from voile.report.kit.palette import LOWER, RAISE
+from voile.report.kit.theme import LOWER, RAISE
 from voile.report.networks import page as heat_map_page
 from voile.report.networks.page import paint_heat
 

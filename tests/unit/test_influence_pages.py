@@ -26,11 +26,10 @@ from voile.explain.influence_trust import read_trust
 from voile.explain.wording import noisy
 from voile.report.blackbox import page as influence_page
 from voile.report.blackbox.bars import PALE, draw_influences, find_influences
-from voile.report.blackbox.marks import FAINTEST, FULLEST, MOST_TEXT
-from voile.report.blackbox.page import paint_asked, place_marks
+from voile.report.blackbox.page import FAINTEST, FULLEST, MOST_TEXT, paint_asked, place_marks
 from voile.report.kit.bars import MOST_BARS
-from voile.report.kit.palette import LOWER, RAISE, see_through
 from voile.report.kit.pictures import paint_picture, paint_signed
+from voile.report.kit.theme import LOWER, RAISE, see_through
 
 MANY = tuple(f"class {k}" for k in range(15))
 CASES = [

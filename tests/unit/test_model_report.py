@@ -19,6 +19,7 @@ from explained_models import (
     price_model,
 )
 from filter_models import WARD_ROWS, picture_filters, ward_model
+from markupsafe import escape
 from plotly.offline import get_plotlyjs
 from prototype_models import MIXED_ROWS, TUMOUR_ROWS, mixed_model, picture_model, tumour_model
 from test_report_pages import Elements, figures_of
@@ -153,7 +154,7 @@ def test_every_kind_of_model_has_a_report(model, rows, tmp_path):
     assert "How good it is" not in titles
     for word in ("Receipt for", "Facts about groups", "Being wrong", "Names and kinds"):
         assert word in text
-    assert html.escape(str(model.receipt)) in page
+    assert escape(str(model.receipt)) in page
     assert voile.__version__ in text
     assert ("as they are: nothing hides them" in text) == (rows is not None)
     assert "2.7 times as likely" in text
@@ -251,7 +252,7 @@ def test_names_are_shown_and_never_run():
     assert data["classes"] == [EVIL, WORSE]
     raw = re.search(r'id="model-data">(.*?)</script>', page).group(1)
     assert not re.search("[<>&\u2028\u2029]", raw)
-    assert EVIL not in page.replace(html.escape(EVIL), "")
+    assert EVIL not in page.replace(escape(EVIL), "")
     # As many scripts as the page has of its own: one per figure, plotly, theme, data and form.
     assert len(elements.all("script")) == page.replace(PLOTLY, "").count("<script")
     plain = draw_report(fitted(replace(census_model())))

@@ -24,7 +24,6 @@ from test_report_prototypes import PNG, check_alone, pictures_of, text_of
 from voile.explain.wording import noisy, percent, short
 from voile.explaining import explain_global, explain_local
 from voile.report.kit.bars import MOST_BARS
-from voile.report.kit.palette import LOWER, RAISE
 from voile.report.kit.pictures import (
     HARDLY,
     paint_filter,
@@ -34,6 +33,7 @@ from voile.report.kit.pictures import (
     paint_signed,
     paint_tints,
 )
+from voile.report.kit.theme import LOWER, RAISE
 from voile.report.locally_linear import model_page as filter_page
 from voile.report.locally_linear import rows_page as filter_decision_page
 from voile.report.locally_linear.bars import (

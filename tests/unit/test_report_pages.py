@@ -27,8 +27,8 @@ from voile.rendering import print_record, write_page
 from voile.report.ebm import model_page as global_page
 from voile.report.ebm import rows_page as local_page
 from voile.report.ebm.model_page import draw_importance
+from voile.report.ebm.rows_page import draw_waterfall, find_steps
 from voile.report.ebm.shapes import draw_shape, order_levels, uses_ranks
-from voile.report.ebm.waterfall import draw_waterfall, find_steps
 from voile.report.kit.bars import MOST_BARS
 from voile.report.kit.budget import draw_budget, split_budget
 from voile.report.quality import summary as summary_page

@@ -29,9 +29,15 @@ from voile.report.kit.bars import MOST_BARS
 from voile.report.kit.pictures import encode_png, paint_grey, paint_signed, paint_sizes
 from voile.report.lvq import model_page as prototype_page
 from voile.report.lvq import rows_page as decision_page
-from voile.report.lvq.bars import draw_parts, find_parts
-from voile.report.lvq.profiles import choose_features, draw_profiles
-from voile.report.lvq.relevance import MOST_COLUMNS, draw_pairs, draw_relevance, has_pairs
+from voile.report.lvq.figures import (
+    MOST_COLUMNS,
+    choose_features,
+    draw_pairs,
+    draw_profiles,
+    draw_relevance,
+    has_pairs,
+)
+from voile.report.lvq.rows_page import draw_parts, find_parts
 from voile.schema import Category, Number
 
 PNG = "data:image/png;base64,"

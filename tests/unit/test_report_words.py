@@ -41,7 +41,7 @@ from voile.report.model.facts import promise_text
 from voile.report.model.ledger import draw_ledger, find_jobs
 from voile.report.model.report import draw_report
 from voile.report.plan import page as forecast_page
-from voile.report.plan.pictures import MOST_KINDS, choose_kinds, draw_noise, group_columns
+from voile.report.plan.page import MOST_KINDS, choose_kinds, draw_noise, group_columns
 from voile.report.quality import evaluation as evaluation_page
 from voile.schema import Category, Number
 
@@ -143,12 +143,10 @@ def test_a_job_in_steps_is_one_line_with_what_it_took_in_the_end():
     assert [one.state for one in jobs] == ["paid", "paid", "set aside"]
     assert math.isclose(jobs[1].net.loss, 2 * jobs[0].net.loss, rel_tol=1e-6)
     assert math.isclose(sum(one.net.loss for one in jobs), ledger.history()[-1].total.loss)
-    parts = draw_ledger(ledger, paid.id)
-    whole = next(part for part in parts if part.startswith('<div class="wide"'))
+    whole, folded = draw_ledger(ledger, paid.id).split("<details>")
     assert whole.count("<tr>") == 4
     # The model was paid by a step of the second job.
     assert whole.count("this model") == 1
-    folded = next(part for part in parts if part.startswith("<details>"))
     assert "All 6 lines" in folded
     assert folded.count("<tr>") == 7
 

@@ -5,20 +5,15 @@ from __future__ import annotations
 import numpy as np
 from markupsafe import Markup
 
-from voile.audit.gradient_leakage.findings import (
-    HEAD,
-    NO_GUARANTEE,
-    ORACLE,
-    LeakageReport,
-    Reconstruction,
-)
+from voile.audit.gradient_leakage import findings
+from voile.audit.gradient_leakage.findings import LeakageReport, Reconstruction
 from voile.audit.gradient_leakage.measures import psnr
 from voile.rendering import draws
 from voile.report.audit.page import compose_audit
 from voile.report.kit.html import Templates, parts
 from voile.report.kit.pictures import Floats, Picture, Pixels, paint_picture
 
-_html = Templates("audit/leakage.html", no_guarantee=NO_GUARANTEE, oracle=ORACLE)
+_html = Templates("audit/leakage.html", no_guarantee=findings.NO_GUARANTEE, oracle=findings.ORACLE)
 
 
 @draws(LeakageReport)
@@ -26,14 +21,15 @@ def draw_page(report: LeakageReport) -> str:
     """The whole page as HTML."""
     # Words first and numbers after.
     head, *lines = [
-        [line[0], line[2], line[-1], line[1], *line[3:-1]] for line in (list(HEAD), *report.table())
+        [line[0], line[2], line[-1], line[1], *line[3:-1]]
+        for line in (list(findings.HEAD), *report.table())
     ]
     body = _html.page(
         report,
         shape=" × ".join(str(one) for one in report.truth.shape[1:]),
         head=head,
         rows=lines,
-        kinds=["long", "long", "", *["number"] * (len(HEAD) - 3)],
+        kinds=["long", "long", "", *["number"] * (len(findings.HEAD) - 3)],
         bad=[(row, 2) for row, one in enumerate(report.modes) if one.leaks],
         modes=[
             (one, [_strip(report, attack) for attack in one.attacks[0]]) for one in report.modes

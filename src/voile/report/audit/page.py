@@ -9,14 +9,7 @@ from markupsafe import Markup
 
 from voile.audit.finding import AuditReport, Finding, Method
 from voile.rendering import draws
-from voile.report.audit.pictures import (
-    READ_IT,
-    claim_text,
-    group_findings,
-    name_in,
-    place_bars,
-    shown_text,
-)
+from voile.report.audit import pictures
 from voile.report.kit.html import ENVIRONMENT, Templates, read_asset
 
 HEAD = (
@@ -37,7 +30,7 @@ _KINDS = ("long", "number", "number", "number", "number", "lines", "long", "line
 STYLE = read_asset("audit/page.css")
 """No figure needs a script here, and no receipt is at the end: nothing was released."""
 
-_html = Templates("audit/page.html", read_it=READ_IT)
+_html = Templates("audit/page.html", read_it=pictures.READ_IT)
 
 
 @draws(AuditReport, Finding)
@@ -48,13 +41,13 @@ def draw_page(record: AuditReport | Finding) -> str:
         report = AuditReport(f"Audit of {report.name}", (report,))
     findings = report.findings
     tries = [
-        (group, [(name_in(group, one), try_text(one)) for one in members])
-        for group, members in group_findings(findings).items()
+        (group, [(pictures.name_in(group, one), try_text(one)) for one in members])
+        for group, members in pictures.group_findings(findings).items()
     ]
     body = _html.page(
         findings,
         outcome=outcome_text(findings),
-        bars=place_bars(findings) if findings else "",
+        bars=pictures.place_bars(findings) if findings else "",
         head=HEAD,
         kinds=_KINDS,
         rows=[line_of(one) for one in findings],
@@ -120,8 +113,8 @@ def line_of(finding: Finding) -> tuple[str, ...]:
             method += f", the claim allows {finding.claimed_mu:.3g}"
     return (
         finding.name,
-        claim_text(finding),
-        shown_text(finding),
+        pictures.claim_text(finding),
+        pictures.shown_text(finding),
         f"{finding.delta:g}",
         f"{100.0 * finding.confidence:.6g} %",
         f"{finding.runs:,},\n{finding.judged:,} judged",

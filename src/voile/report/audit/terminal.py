@@ -11,25 +11,9 @@ from rich.text import Text
 from voile.audit.finding import AuditReport, Finding
 from voile.audit.membership.findings import MembershipReport
 from voile.rendering import prints
-from voile.report.audit.membership import (
-    MEANING,
-    TITLE,
-    found_text,
-    head_of,
-    lines_of,
-    tried_text,
-)
+from voile.report.audit import membership, pictures
 from voile.report.audit.page import outcome_text
-from voile.report.audit.pictures import (
-    READ_IT,
-    Scale,
-    claim_text,
-    find_scale,
-    group_findings,
-    name_in,
-    shown_text,
-    tally,
-)
+from voile.report.audit.pictures import Scale
 from voile.report.kit.terminal import plain_table
 
 WIDE = 22
@@ -45,14 +29,14 @@ def print_audit(console: Console, record: AuditReport | Finding) -> None:
     if isinstance(record, Finding):
         console.print(tabulate_findings((record,)))
         console.print(Text(str(record)))
-        console.print(Text(READ_IT))
+        console.print(Text(pictures.READ_IT))
         return
     console.print(Text(record.title, style="bold"))
     console.print(Text(outcome_text(record.findings), style="bold red" if record.broken else ""))
     if not record.findings:
         return
     console.print(tabulate_findings(record.findings))
-    console.print(Text(f"{READ_IT} (Line: {MARK})"))
+    console.print(Text(f"{pictures.READ_IT} (Line: {MARK})"))
     for one in record.findings:
         if one.note:
             console.print(Text(f"- {one.name}: {one.note}"))
@@ -60,22 +44,22 @@ def print_audit(console: Console, record: AuditReport | Finding) -> None:
 
 def tabulate_findings(findings: tuple[Finding, ...]) -> Table:
     """All findings, one line each, by groups."""
-    scale = find_scale(findings)
+    scale = pictures.find_scale(findings)
     table = plain_table()
     table.add_column("audited", overflow="fold", min_width=10)
     table.add_column(f"epsilon, 0 to {scale.top:g}", no_wrap=True, min_width=WIDE)
     table.add_column("attacked", justify="right", no_wrap=True)
     table.add_column("claimed", justify="right", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
-    for group, members in group_findings(findings).items():
+    for group, members in pictures.group_findings(findings).items():
         if group:
-            table.add_row(Text(group, style="bold"), Text(tally(members), style="dim"))
+            table.add_row(Text(group, style="bold"), Text(pictures.tally(members), style="dim"))
         for one in members:
-            claim = claim_text(one) if _promises(one) else ""
+            claim = pictures.claim_text(one) if _promises(one) else ""
             table.add_row(
-                Text(name_in(group, one)),
+                Text(pictures.name_in(group, one)),
                 Text(draw_bar(scale, one), style=_colour(one)),
-                f"≥ {shown_text(one)}",
+                f"≥ {pictures.shown_text(one)}",
                 claim,
                 Text(one.verdict, style="bold red" if one.broken else ""),
             )
@@ -102,22 +86,22 @@ def draw_bar(scale: Scale, finding: Finding) -> str:
 @prints(MembershipReport)
 def print_membership(console: Console, record: MembershipReport) -> None:
     """Print how far each membership attack got, beside blind guessing and the promise."""
-    console.print(Text(TITLE, style="bold"))
-    console.print(Text(found_text(record), style="bold red" if record.exceeds else ""))
-    console.print(Text(tried_text(record)))
+    console.print(Text(membership.TITLE, style="bold"))
+    console.print(Text(membership.found_text(record), style="bold red" if record.exceeds else ""))
+    console.print(Text(membership.tried_text(record)))
     if not record.attacks:
         return
-    head, names = head_of(record), {one.name for one in record.exceeds}
+    head, names = membership.head_of(record), {one.name for one in record.exceeds}
     table = plain_table()
     for i, text in enumerate(head):
         rate = 0 < i < len(head) - 1
         table.add_column(text, justify="right" if rate else "left", no_wrap=rate)
-    for name, *rates, verdict in lines_of(record):
+    for name, *rates, verdict in membership.lines_of(record):
         # Intervals go below their rates: beside them they would not fit 80 characters.
         cells = (Text(rate.replace(" (", "\n(")) for rate in rates)
         table.add_row(Text(name), *cells, Text(verdict, "bold red" if name in names else ""))
     console.print(table)
-    console.print(Text(MEANING))
+    console.print(Text(membership.MEANING))
 
 
 def _promises(finding: Finding) -> bool:

@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
+
 import numpy as np
 from markupsafe import Markup
 
 from voile.explain import influence_text
 from voile.explain.influence_text import feature_text
 from voile.explain.influence_trust import FAIR, GOOD, POOR, UNKNOWN, read_fit, read_place
+from voile.explain.influence_words import cut_words, split_text
 from voile.explain.influences import Influences
 from voile.explain.plain_text import times_text
 from voile.explain.wording import noisy, short, signed
 from voile.rendering import draws
 from voile.report.blackbox.bars import draw_influences, find_influences
-from voile.report.blackbox.marks import find_marks, show_key
+from voile.report.kit import pictures as kit
 from voile.report.kit.bars import MOST_BARS, Floats, parts_text
 from voile.report.kit.html import Templates
 from voile.report.kit.page import compose_page
-from voile.report.kit.palette import ROWS, SERIES
-from voile.report.kit.pictures import (
-    Picture,
-    Pixels,
-    paint_filter,
-    paint_over,
-    paint_picture,
-    sum_channels,
-)
+from voile.report.kit.pictures import Picture, Pixels
+from voile.report.kit.theme import LOWER, RAISE, ROWS, SERIES, WAS, see_through
 
 MOST_ROWS, MOST_OUTPUTS, MOST_SCORES, MOST_LISTED = 20, 4, 12, 100
 
@@ -38,12 +35,16 @@ _LOOKS = {
 """Colour and sign of each verdict."""
 
 _html = Templates(
-    "blackbox/page.html",
-    text=influence_text,
-    times_text=times_text,
-    looks=_LOOKS,
-    unknown=UNKNOWN,
+    "blackbox/page.html", text=influence_text, times_text=times_text, looks=_LOOKS, unknown=UNKNOWN
 )
+
+MOST_TEXT = 4000
+"""Characters of a text that are shown."""
+
+FAINTEST, FULLEST = 0.08, 0.6
+"""Opacity of colours beneath words: the least is seen, the most leaves words readable."""
+
+_GREY = "#e4e4e4"
 
 
 @draws(Influences)
@@ -133,7 +134,7 @@ def place_marks(record: Influences, row: int, output: int) -> Markup:
 def paint_asked(record: Influences, row: int) -> Pixels:
     """The asked row as a picture, between the bounds of its pixels."""
     assert record.picture is not None
-    return paint_picture((record.strengths[row] + 1.0) / 2.0, record.picture)
+    return kit.paint_picture((record.strengths[row] + 1.0) / 2.0, record.picture)
 
 
 def _draw_heat(record: Influences, row: int, output: int) -> Markup:
@@ -141,14 +142,14 @@ def _draw_heat(record: Influences, row: int, output: int) -> Markup:
     shape, asked = record.picture, paint_asked(record, row)
     assert shape is not None
     values, errors = record.values[row, :, output], record.standard_errors[row, :, output]
-    about, flat = f"influences on '{record.outputs[output]}'", sum_channels(values, shape)
+    about, flat = f"influences on '{record.outputs[output]}'", kit.sum_channels(values, shape)
     pictures = [
         Picture(asked, "this row", "Picture of this row"),
-        Picture(paint_filter(values, shape), "influence", f"Heat map of {about}"),
-        Picture(paint_over(flat, asked), "over this row", f"Heat map over the row: {about}"),
+        Picture(kit.paint_filter(values, shape), "influence", f"Heat map of {about}"),
+        Picture(kit.paint_over(flat, asked), "over this row", f"Heat map over the row: {about}"),
     ]
     if np.isfinite(errors).all() and errors.max(initial=0.0) > 0:
-        clear = paint_filter(values, shape, errors)
+        clear = kit.paint_filter(values, shape, errors)
         told = f"Heat map, grey where it may be noise: {about}"
         pictures.append(Picture(clear, "beyond noise", told))
     return _html.heat(pictures, short(float(np.abs(flat).max(initial=0.0)), digits=2))
@@ -178,3 +179,62 @@ def _order(values: Floats) -> list[int]:
     """Positions of features, the greatest influence on any output first."""
     order: list[int] = np.argsort(-np.abs(values).max(axis=1, initial=0.0), kind="stable").tolist()
     return order
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A word with a colour beneath, a line below, and what is told of it; or mere text.
+
+    The kind of line says the same as the colour, for who cannot tell the two apart.
+    """
+
+    word: str
+    beneath: str = ""
+    line: str = ""
+    colour: str = ""
+    told: str = ""
+
+
+def find_marks(record: Influences, row: int, output: int) -> tuple[list[Mark], float, int]:
+    """A text in pieces, the greatest influence of its words, and how many characters are shown."""
+    seen = cut_words(record.texts[row], MOST_TEXT)
+    pieces = list(split_text(seen, record.features))
+    sizes = np.abs(record.values[row, :, output])
+    top = max((float(sizes[one.feature]) for one in pieces if one.feature is not None), default=0.0)
+    marks = [
+        Mark(one.text)
+        if one.feature is None
+        else _mark(record, row, output, one.feature, one.text, top)
+        for one in pieces
+    ]
+    return marks, top, len(seen)
+
+
+def show_key(record: Influences, row: int, output: int) -> list[Mark]:
+    """What each kind of mark means."""
+    values, errors = record.values[row, :, output], record.standard_errors[row, :, output]
+    marks = [
+        Mark("raises", see_through(RAISE, FULLEST), "solid", RAISE, "raises the score"),
+        Mark("lowers", see_through(LOWER, FULLEST), "dashed", LOWER, "lowers the score"),
+    ]
+    if any(map(_within_noise, values.tolist(), errors.tolist())):
+        marks.append(Mark("within the noise", _GREY, "dotted", WAS, "may be noise"))
+    return marks
+
+
+def _mark(record: Influences, row: int, output: int, feature: int, word: str, top: float) -> Mark:
+    value = float(record.values[row, feature, output])
+    error = float(record.standard_errors[row, feature, output])
+    told = noisy(value, error)
+    if _within_noise(value, error):
+        return Mark(word, _GREY, "dotted", WAS, f"{told}: within the noise")
+    share = abs(value) / top if top else 0.0
+    line, colour = ("solid", RAISE) if value > 0 else ("dashed", LOWER)
+    return Mark(
+        word, see_through(colour, FAINTEST + (FULLEST - FAINTEST) * share), line, colour, told
+    )
+
+
+def _within_noise(value: float, error: float) -> bool:
+    """Whether an influence is known to be within its noise."""
+    return math.isfinite(error) and abs(value) < 2 * error

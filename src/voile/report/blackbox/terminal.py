@@ -5,27 +5,13 @@ from __future__ import annotations
 from rich.console import Console
 from rich.text import Text
 
-from voile.explain.influence_text import (
-    answer_text,
-    local_score_text,
-    meaning_text,
-    noise_text,
-    read_text,
-    title_text,
-    trust_text,
-)
+from voile.explain import influence_text as text
 from voile.explain.influence_words import cut_words, split_text
 from voile.explain.influences import Influences
 from voile.rendering import prints
 from voile.report.blackbox.bars import find_influences
+from voile.report.kit import terminal as kit
 from voile.report.kit.pictures import sum_channels
-from voile.report.kit.terminal import (
-    print_receipt,
-    print_rows,
-    say,
-    shade_signed,
-    tabulate_parts,
-)
 
 MOST_PARTS, MOST_TEXT, WIDE = 8, 400, 32
 
@@ -35,14 +21,14 @@ _HEAD = ("feature", "part", "against", "for")
 @prints(Influences)
 def print_influences(console: Console, record: Influences) -> None:
     """Print what moved the scores of the first rows."""
-    say(console, meaning_text(record))
+    kit.say(console, text.meaning_text(record))
     console.print()
-    print_rows(console, len(record), lambda row: _print_row(console, record, row))
-    print_receipt(console, record)
+    kit.print_rows(console, len(record), lambda row: _print_row(console, record, row))
+    kit.print_receipt(console, record)
 
 
 def _print_row(console: Console, record: Influences, row: int) -> None:
-    say(console, title_text(record, row), style="bold")
+    kit.say(console, text.title_text(record, row), style="bold")
     if not record.outputs:
         return
     output = record.outputs_by_score(row)[0]
@@ -50,18 +36,18 @@ def _print_row(console: Console, record: Influences, row: int) -> None:
         console.print(_marked(record, row, output))
     if record.picture is not None:
         values = sum_channels(record.values[row, :, output], record.picture)
-        console.print(shade_signed(values.reshape(record.picture[:2]), WIDE))
+        console.print(kit.shade_signed(values.reshape(record.picture[:2]), WIDE))
         console.print()
     elif record.features:
         parts = find_influences(record, row, output, most=MOST_PARTS)
-        console.print(tabulate_parts(parts, _HEAD))
-    say(
+        console.print(kit.tabulate_parts(parts, _HEAD))
+    kit.say(
         console,
-        local_score_text(record, row, output),
-        trust_text(record, row, output),
-        answer_text(record, row),
-        read_text(record, row),
-        noise_text(record, row, output),
+        text.local_score_text(record, row, output),
+        text.trust_text(record, row, output),
+        text.answer_text(record, row),
+        text.read_text(record, row),
+        text.noise_text(record, row, output),
     )
     count = len(record.outputs)
     if count > 1:

@@ -27,7 +27,7 @@ _html = Templates("ebm/chooser.html", score_text=score_text)
 
 def draw_chooser(
     model: AdditiveModel,
-    explanation: GlobalExplanation,
+    record: GlobalExplanation,
     columns: Mapping[str, Any] | None,
     told: LocalExplanation | None,
 ) -> Markup:
@@ -36,7 +36,7 @@ def draw_chooser(
     Parameters
     ----------
     model : AdditiveModel
-    explanation : GlobalExplanation
+    record : GlobalExplanation
     columns : mapping of str to ndarray, or None
         Encoded rows of the caller to choose from.
     told : LocalExplanation or None
@@ -45,10 +45,10 @@ def draw_chooser(
     rows = [] if columns is None else _read_rows(model, columns)
     names = [] if told is None else [prediction_text(told, i) for i in range(len(rows))]
     return _html.form(
-        explanation,
+        record,
         fields=[_describe_field(term) for term in model.terms],
         rows=[f"Row {i}: {name}" for i, name in enumerate(names, 1)],
-        data=_describe(model, explanation, rows),
+        data=_describe(model, record, rows),
     )
 
 
@@ -81,14 +81,14 @@ def typical_bin(term: Term) -> int:
 
 
 def _describe(
-    model: AdditiveModel, explanation: GlobalExplanation, rows: list[list[float | int | None]]
+    model: AdditiveModel, record: GlobalExplanation, rows: list[list[float | int | None]]
 ) -> dict[str, Any]:
     """Everything that the script computes with; numbers keep every bit."""
     target = model.schema.target
     bounds = (target.lower, target.upper) if isinstance(target, Number) else (None, None)
     return {
         "link": model.link,
-        "outputs": list(explanation.outputs),
+        "outputs": list(record.outputs),
         "classes": [str(one) for one in model.classes],
         "lower": bounds[0],
         "upper": bounds[1],

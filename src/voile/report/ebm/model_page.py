@@ -13,17 +13,9 @@ from voile.explain.wording import noisy, short, spread
 from voile.models.ebm.history import Edit, tell_edits
 from voile.rendering import draws
 from voile.report.ebm.shapes import MOST_BANDS, draw_shape, uses_ranks
+from voile.report.kit import theme
 from voile.report.kit.html import Templates, parts
 from voile.report.kit.page import Section, compose_page
-from voile.report.kit.palette import (
-    INK,
-    NAMED_MARGIN,
-    dress,
-    legend_room,
-    names_axis,
-    series_colour,
-    series_pattern,
-)
 from voile.report.kit.text import plot_labels, plot_text
 
 MOST_TERMS = 40
@@ -32,28 +24,28 @@ _html = Templates("ebm/model.html", text=plain_text)
 
 
 @draws(GlobalExplanation)
-def draw_page(explanation: GlobalExplanation) -> str:
+def draw_page(record: GlobalExplanation) -> str:
     """The whole page as HTML."""
-    history = explanation.history or explanation.edits
-    changed = draw_history(history, explanation.edits) if history else ""
-    body = _html.page(draw_lead(explanation), draw_sections(explanation), changed)
-    return compose_page("What the model does", body, explanation.receipt, cost=explanation.cost)
+    history = record.history or record.edits
+    changed = draw_history(history, record.edits) if history else ""
+    body = _html.page(draw_lead(record), draw_sections(record), changed)
+    return compose_page("What the model does", body, record.receipt, cost=record.cost)
 
 
-def draw_lead(explanation: GlobalExplanation) -> Markup:
+def draw_lead(record: GlobalExplanation) -> Markup:
     """What the model is, in a few sentences."""
-    return _html.lead(explanation)
+    return _html.lead(record)
 
 
-def draw_sections(explanation: GlobalExplanation, *, linked: bool = False) -> list[Section]:
+def draw_sections(record: GlobalExplanation, *, linked: bool = False) -> list[Section]:
     """What matters, and the shape of each term; ``linked``, with an anchor at every shape."""
-    ranked = explanation.ranked
+    ranked = record.ranked
     words = ", ".join(f"{term.name} {short(float(term.importance.sum()))}" for term in ranked[:10])
     left = len(ranked) - MOST_TERMS
-    matters = _html.importance(explanation, draw_importance(explanation), words, left)
-    terms = _html.reading(len(explanation.outputs) > MOST_BANDS)
+    matters = _html.importance(record, draw_importance(record), words, left)
+    terms = _html.reading(len(record.outputs) > MOST_BANDS)
     for i, term in enumerate(ranked):
-        terms += _draw_term(explanation, term, i, linked=linked)
+        terms += _draw_term(record, term, i, linked=linked)
     anchors = tuple((f"shape-{i}" if linked else "", term.name) for i, term in enumerate(ranked))
     return [
         Section("What matters", "importance-of-terms", matters),
@@ -62,9 +54,9 @@ def draw_sections(explanation: GlobalExplanation, *, linked: bool = False) -> li
 
 
 def _draw_term(
-    explanation: GlobalExplanation, term: ExplainedTerm, position: int, *, linked: bool
+    record: GlobalExplanation, term: ExplainedTerm, position: int, *, linked: bool
 ) -> Markup:
-    outputs = explanation.outputs
+    outputs = record.outputs
     low, high = extremes(term)
     about = f" (for {outputs[leading_output(term)]})" if len(outputs) > 1 else ""
     rows = [
@@ -80,7 +72,7 @@ def _draw_term(
         position,
         linked=linked,
         ranks=term.kind == "number" and uses_ranks(term),
-        figure=draw_shape(term, outputs, explanation.units),
+        figure=draw_shape(term, outputs, record.units),
         description=f"Shape of {term.name}{about}: lowest {low}, highest {high}",
         head=["bin", *(["score"] if len(outputs) == 1 else outputs), "rows"],
         rows=rows,
@@ -96,16 +88,16 @@ def draw_history(history: tuple[Edit, ...], edits: tuple[Edit, ...]) -> Markup:
     return parts.table(["who", "when", "term", "what", "why"], rows)
 
 
-def draw_importance(explanation: GlobalExplanation) -> go.Figure:
+def draw_importance(record: GlobalExplanation) -> go.Figure:
     """Draw a bar per term (the first `MOST_TERMS`), with a mark at what noise alone would give.
 
     Several outputs are stacked: the length of a bar is the sum over outputs.
     """
-    terms = explanation.ranked[:MOST_TERMS]
-    single = len(explanation.outputs) == 1
+    terms = record.ranked[:MOST_TERMS]
+    single = len(record.outputs) == 1
     heights = list(range(len(terms)))
     figure = go.Figure()
-    for k, output in enumerate(explanation.outputs):
+    for k, output in enumerate(record.outputs):
         about = "" if single else f" ({plot_text(output)})"
         sizes = [float(term.importance[k]) for term in terms]
         figure.add_bar(
@@ -113,8 +105,8 @@ def draw_importance(explanation: GlobalExplanation) -> go.Figure:
             y=heights,
             orientation="h",
             marker={
-                "color": INK if single else series_colour(k),
-                "pattern": {"shape": series_pattern(k), "solidity": 0.4},
+                "color": theme.INK if single else theme.series_colour(k),
+                "pattern": {"shape": theme.series_pattern(k), "solidity": 0.4},
                 "line": {"color": "white", "width": 0.5},
             },
             name="importance" if single else plot_text(output, 30),
@@ -134,14 +126,13 @@ def draw_importance(explanation: GlobalExplanation) -> go.Figure:
         hovertext=[f"noise alone would give about {short(noise)}" for noise in noises],
         hoverinfo="text",
     )
-    units = plot_text(explanation.units) if single else "all scores together"
+    units = plot_text(record.units) if single else "all scores together"
     labels = plot_labels([term.name for term in terms], 22)
-    return dress(
+    return theme.dress(
         figure,
-        24 * len(terms) + 110 + legend_room(len(explanation.outputs)),
+        24 * len(terms) + 110 + theme.legend_room(len(record.outputs)),
+        "named bars",
         barmode="stack",
-        bargap=0.25,
-        xaxis={"title": f"importance ({units})", "rangemode": "tozero"},
-        yaxis=names_axis(labels, ticklabelstandoff=4),
-        margin=NAMED_MARGIN,
+        xaxis_title=f"importance ({units})",
+        yaxis=theme.names_axis(labels),
     )

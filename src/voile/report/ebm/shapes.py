@@ -16,18 +16,7 @@ from plotly.subplots import make_subplots
 from voile.explain.plain_text import CLASS_SCORE, leading_output
 from voile.explain.term import ExplainedTerm
 from voile.explain.wording import edge_texts, noisy, signed, spread
-from voile.report.kit.palette import (
-    INK,
-    NAMED_MARGIN,
-    ROWS,
-    WAS,
-    dress,
-    legend_room,
-    see_through,
-    series_colour,
-    series_dash,
-    series_symbol,
-)
+from voile.report.kit import theme
 from voile.report.kit.text import plot_labels, plot_text
 
 Floats = NDArray[np.float64]
@@ -111,9 +100,9 @@ def _draw_number(term: ExplainedTerm, outputs: tuple[str, ...], units: str) -> g
     figure.update_yaxes(zeroline=True, zerolinecolor="#999", range=score_range(term), row=1)
     figure.update_yaxes(title_text="rows", row=2, col=1, nticks=4, tickformat="~s")
     figure.update_yaxes(range=count_range(term), row=2)
-    return dress(
+    return theme.dress(
         figure,
-        380 + legend_room(len(outputs)),
+        380 + theme.legend_room(len(outputs)),
         bargap=0,
         showlegend=len(outputs) > 1 or term.original is not None,
     )
@@ -123,7 +112,7 @@ def _add_steps(
     figure: go.Figure, term: ExplainedTerm, edges: list[float], k: int, output: str, *, single: bool
 ) -> None:
     """Add the line, the noise band and the point for missing values of one output."""
-    colour = INK if single else series_colour(k)
+    colour = theme.INK if single else theme.series_colour(k)
     scores, errors = term.scores[:, k], drawn_noise(term)[:, k]
     name = "now" if single else plot_text(output, 30)
     inside, texts = slice(0, term.regular), bin_texts(term, k, output if not single else "")
@@ -136,7 +125,7 @@ def _add_steps(
                 line={"shape": "hv", "width": 0},
                 mode="lines",
                 fill=fill,
-                fillcolor=see_through(colour, 0.25),
+                fillcolor=theme.see_through(colour, 0.25),
                 hoverinfo="skip",
                 showlegend=False,
                 **group,
@@ -146,7 +135,7 @@ def _add_steps(
         figure.add_scatter(
             x=edges,
             y=_closed(term.original[inside, k]),
-            line={"shape": "hv", "width": 1.5, "dash": "dot", "color": WAS},
+            line={"shape": "hv", "width": 1.5, "dash": "dot", "color": theme.WAS},
             mode="lines",
             name="as trained",
             showlegend=k == 0,
@@ -157,7 +146,7 @@ def _add_steps(
     figure.add_scatter(
         x=edges,
         y=_closed(scores[inside]),
-        line={"shape": "hv", "width": 2, "color": colour, "dash": series_dash(k)},
+        line={"shape": "hv", "width": 2, "color": colour, "dash": theme.series_dash(k)},
         mode="lines",
         name=name,
         hovertext=[*texts[inside], texts[term.regular - 1]],
@@ -171,7 +160,7 @@ def _add_steps(
         y=scores[term.regular :].tolist(),
         error_y={"array": errors[term.regular :].tolist(), "thickness": 1.5, "width": 3},
         mode="markers",
-        marker={"color": colour, "size": 7, "symbol": series_symbol(0 if single else k)},
+        marker={"color": colour, "size": 7, "symbol": theme.series_symbol(0 if single else k)},
         hovertext=texts[term.regular :],
         hoverinfo="text",
         showlegend=False,
@@ -244,11 +233,11 @@ def _draw_levels(term: ExplainedTerm, outputs: tuple[str, ...], units: str) -> g
         title_text="rows", range=count_range(term), nticks=3, tickformat="~s", row=1, col=2
     )
     line = max(26 if len(order) < 30 else 19, 8 * len(outputs))
-    return dress(
+    return theme.dress(
         figure,
-        round(line * (len(order) + GAP)) + 70 + legend_room(len(outputs)),
+        round(line * (len(order) + GAP)) + 70 + theme.legend_room(len(outputs)),
+        "levels",
         showlegend=len(outputs) > 1 or term.original is not None,
-        margin=NAMED_MARGIN,
     )
 
 
@@ -256,7 +245,7 @@ def _add_dots(
     figure: go.Figure, term: ExplainedTerm, heights: list[float], k: int, output: str, count: int
 ) -> None:
     single = count == 1
-    colour = INK if single else series_colour(k)
+    colour = theme.INK if single else theme.series_colour(k)
     # Several dots of a level are drawn above each other, so that their whiskers stay apart.
     shift = 0.0 if single else 0.8 * ((k + 0.5) / count - 0.5)
     if term.original is not None:
@@ -265,7 +254,7 @@ def _add_dots(
             x=term.original[changed, k].tolist(),
             y=[heights[i] - shift for i in changed],
             mode="markers",
-            marker={"color": WAS, "size": 9, "symbol": f"{series_symbol(k)}-open"},
+            marker={"color": theme.WAS, "size": 9, "symbol": f"{theme.series_symbol(k)}-open"},
             name="as trained",
             showlegend=k == 0,
             legendgroup="as trained",
@@ -277,7 +266,7 @@ def _add_dots(
         y=[height - shift for height in heights],
         error_x={"array": drawn_noise(term)[:, k].tolist(), "thickness": 1.5},
         mode="markers",
-        marker={"color": colour, "size": 8, "symbol": series_symbol(k)},
+        marker={"color": colour, "size": 8, "symbol": theme.series_symbol(k)},
         name="now" if single else plot_text(output, 30),
         hovertext=bin_texts(term, k, "" if single else output),
         hoverinfo="text",
@@ -368,7 +357,7 @@ def count_bars(term: ExplainedTerm, part: slice, line: dict[str, Any], **place: 
     whiskers = {
         "array": errors,
         "arrayminus": [min(error, count) for error, count in zip(errors, counts, strict=True)],
-        "color": WAS,
+        "color": theme.WAS,
         "thickness": 1,
         "width": 0,
     }
@@ -377,7 +366,7 @@ def count_bars(term: ExplainedTerm, part: slice, line: dict[str, Any], **place: 
         **{"y" if upright else "x": counts, "error_y" if upright else "error_x": whiskers},
         **place,
         orientation="v" if upright else "h",
-        marker={"color": ROWS, "line": line},
+        marker={"color": theme.ROWS, "line": line},
         hovertext=[
             f"<b>{plot_text(term.labels[i])}</b><br>{rows_text(term, i)}" for i in positions
         ],

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from voile.explain.plain_text import cut_text
 from voile.explain.wording import noisy, signed
-from voile.report.kit.palette import LOWER, RAISE, WAS, dress, names_axis
 from voile.report.kit.text import plot_text
+from voile.report.kit.theme import LOWER, RAISE, WAS, dress, names_axis
 
 Floats = NDArray[np.float64]
 
@@ -173,10 +173,5 @@ def _dress(figure: go.Figure, parts: Sequence[Part], line: int, axis: dict[str, 
         for part in parts
     ]
     return dress(
-        figure,
-        line * len(labels) + 60,
-        showlegend=False,
-        xaxis={**axis, "tickangle": 0},
-        yaxis=names_axis(labels, showgrid=False, zeroline=False, ticklabelstandoff=6),
-        margin={"l": 40, "r": 16, "t": 8, "b": 45},
+        figure, line * len(labels) + 60, "signed bars", xaxis=axis, yaxis=names_axis(labels)
     )

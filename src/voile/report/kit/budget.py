@@ -9,9 +9,8 @@ from dataclasses import dataclass
 import plotly.graph_objects as go
 
 from voile.privacy.receipt import Receipt
-from voile.report.kit.palette import dress, series_colour
 from voile.report.kit.text import plot_text
-from voile.report.kit.theme import themed
+from voile.report.kit.theme import dress, series_colour, themed
 
 
 @dataclass(frozen=True)
@@ -97,12 +96,4 @@ def draw_budget(parts: Sequence[BudgetPart]) -> go.Figure:
             hovertext=f"{plot_text(one.name)}: {100 * one.share:.1f} %",
             hoverinfo="text",
         )
-    return dress(
-        figure,
-        90,
-        barmode="stack",
-        showlegend=False,
-        margin={"l": 12, "r": 24, "t": 6, "b": 30},
-        xaxis={"range": [0, 100], "ticksuffix": " %"},
-        yaxis={"visible": False},
-    )
+    return dress(figure, 90, "budget")

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.explain.picture_shape import PictureShape
-from voile.report.kit.palette import INK, LOWER, RAISE
+from voile.report.kit.theme import INK, LOWER, RAISE
 
 Floats = NDArray[np.float64]
 Pixels = NDArray[np.uint8]

@@ -43,9 +43,9 @@ def draw_contrast(bank: FilterBank, k: int) -> go.Figure:
     )
 
 
-def find_lead(explanation: FilterDecisions, row: int) -> list[Part]:
+def find_lead(record: FilterDecisions, row: int) -> list[Part]:
     """Parts of a row's lead over the runner-up, the greatest first, the rest summed, the base."""
-    one, columns = explanation.decisions[row], explanation.columns
+    one, columns = record.decisions[row], record.columns
     names = short_names(columns, MOST_NAME)
 
     def tell(i: int) -> tuple[str, tuple[str, ...]]:
@@ -54,17 +54,17 @@ def find_lead(explanation: FilterDecisions, row: int) -> list[Part]:
 
     base = ("base: what the scores differ by where every input is average",)
     return [
-        *rank_parts(columns, *lead_parts(explanation, row), tell),
-        Part("base: all as on average", base, explanation.base_lead(row), 0.0),
+        *rank_parts(columns, *lead_parts(record, row), tell),
+        Part("base: all as on average", base, record.base_lead(row), 0.0),
     ]
 
 
-def draw_lead(explanation: FilterDecisions, row: int) -> go.Figure:
+def draw_lead(record: FilterDecisions, row: int) -> go.Figure:
     """Draw a bar per column, to the right what speaks for the class, to the left the runner-up."""
-    one = explanation.decisions[row]
-    right, wrong = (plot_text(explanation.outputs[k], 28) for k in (one.predicted, one.runner_up))
+    one = record.decisions[row]
+    right, wrong = (plot_text(record.outputs[k], 28) for k in (one.predicted, one.runner_up))
     return draw_bars(
-        find_lead(explanation, row),
+        find_lead(record, row),
         Part("together", ("together",), one.margin, one.margin_error),
         f"← speaks for '{wrong}'   |   speaks for '{right}' →",
     )

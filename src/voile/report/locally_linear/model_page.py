@@ -12,13 +12,8 @@ from voile.rendering import draws
 from voile.report.kit.bars import MOST_BARS
 from voile.report.kit.html import Templates, parts
 from voile.report.kit.page import Section, compose_page
+from voile.report.locally_linear import pictures
 from voile.report.locally_linear.bars import draw_contrast
-from voile.report.locally_linear.pictures import (
-    is_coloured,
-    place_all,
-    place_class,
-    place_summary,
-)
 
 MOST_CLASSES, MOST_PICTURES, MOST_CELLS = 40, 600, 40_000
 """Classes with a card, filters drawn at the end, numbers in a table: more would be slow."""
@@ -46,13 +41,13 @@ def draw_sections(bank: FilterBank) -> list[Section]:
         return [Section("The classes", "classes", bars)]
     classes = _html.classes(
         noisy=bank.standard_errors.max(initial=0.0) > 0,
-        coloured=is_coloured(bank.image_shape),
-        cards=[place_class(bank, k) for k in shown],
+        coloured=pictures.is_coloured(bank.image_shape),
+        cards=[pictures.place_class(bank, k) for k in shown],
     )
     sections = [Section("The classes", "classes", classes)]
     if bank.maps > 1:
-        cards = [place_summary(bank, k) for k in shown]
-        drawn = [place_all(bank, k) for k in shown[: MOST_PICTURES // bank.maps]]
+        cards = [pictures.place_summary(bank, k) for k in shown]
+        drawn = [pictures.place_all(bank, k) for k in shown[: MOST_PICTURES // bank.maps]]
         single = _html.single(bank, MOST_SUMMARY, cards, drawn)
         sections.append(Section("Single filters", "filters", single))
     return sections

@@ -23,47 +23,47 @@ _html = Templates("locally_linear/rows.html", text=filter_decision_text, no_rows
 
 
 @draws(FilterDecisions)
-def draw_page(explanation: FilterDecisions) -> str:
+def draw_page(record: FilterDecisions) -> str:
     """The whole page as HTML."""
-    body = draw_reading(explanation) + _html.given(explanation, MOST_ROWS)
-    for row in range(min(len(explanation), MOST_ROWS)):
-        body += draw_row(explanation, row)
+    body = draw_reading(record) + _html.given(record, MOST_ROWS)
+    for row in range(min(len(record), MOST_ROWS)):
+        body += draw_row(record, row)
     return compose_page(
-        "Why these answers", body, explanation.receipt, cost=explanation.cost, holds_rows=True
+        "Why these answers", body, record.receipt, cost=record.cost, holds_rows=True
     )
 
 
-def draw_reading(explanation: FilterDecisions) -> Markup:
+def draw_reading(record: FilterDecisions) -> Markup:
     """How to read the rows."""
-    return _html.reading(explanation)
+    return _html.reading(record)
 
 
-def draw_row(explanation: FilterDecisions, row: int, *, level: int = 2) -> Markup:
+def draw_row(record: FilterDecisions, row: int, *, level: int = 2) -> Markup:
     """Why one row got its class, under a heading of this level."""
-    one, picture = explanation.decisions[row], explanation.image_shape is not None
-    bars, several = not picture and one.runner_up >= 0, explanation.maps > 1
+    one, picture = record.decisions[row], record.image_shape is not None
+    bars, several = not picture and one.runner_up >= 0, record.maps > 1
     ranked = [k for k in (one.predicted, one.runner_up) if k >= 0 and picture and several]
     return _html.row(
-        explanation,
+        record,
         row,
         level,
-        cards=place_row(explanation, row) if picture else [],
-        ranked=[place_ranked(explanation, row, k) for k in ranked],
-        figure=draw_lead(explanation, row) if bars else None,
-        words=parts_text(find_lead(explanation, row)) if bars else "",
-        columns="" if picture else _columns(explanation, row),
-        blends=_blends(explanation, row) if several else [],
+        cards=place_row(record, row) if picture else [],
+        ranked=[place_ranked(record, row, k) for k in ranked],
+        figure=draw_lead(record, row) if bars else None,
+        words=parts_text(find_lead(record, row)) if bars else "",
+        columns="" if picture else _columns(record, row),
+        blends=_blends(record, row) if several else [],
     )
 
 
-def _columns(explanation: FilterDecisions, row: int) -> Markup:
-    one, sizes = explanation.decisions[row], explanation.parts(row)
-    errors = explanation.part_errors(row)
+def _columns(record: FilterDecisions, row: int) -> Markup:
+    one, sizes = record.decisions[row], record.parts(row)
+    errors = record.part_errors(row)
     classes = one.classes_by_score[:MOST_CLASSES]
     order = np.argsort(-np.abs(sizes[list(classes)]).max(axis=0, initial=0.0), kind="stable")
     rows = [
         [
-            explanation.columns[i],
+            record.columns[i],
             given_text(one, int(i)),
             *(noisy(float(sizes[k, i]), float(errors[k, i])) for k in classes),
         ]
@@ -73,16 +73,16 @@ def _columns(explanation: FilterDecisions, row: int) -> Markup:
     scores = [noisy(float(one.scores[k]), float(one.score_errors[k])) for k in classes]
     rows.append(["score", "", *scores])
     rows.append(["probability", "", *(percent(float(one.probabilities[k])) for k in classes)])
-    head = ["column", "value", *(f"'{explanation.outputs[k]}'" for k in classes)]
+    head = ["column", "value", *(f"'{record.outputs[k]}'" for k in classes)]
     return parts.table(head, rows, len(classes))
 
 
-def _blends(explanation: FilterDecisions, row: int) -> list[list[str]]:
+def _blends(record: FilterDecisions, row: int) -> list[list[str]]:
     """Which filters counted for each class."""
-    one = explanation.decisions[row]
+    one = record.decisions[row]
     return [
         [
-            f"'{explanation.outputs[k]}'",
+            f"'{record.outputs[k]}'",
             percent(float(one.probabilities[k])),
             noisy(float(one.scores[k]), float(one.score_errors[k]), added=False),
             ", ".join(

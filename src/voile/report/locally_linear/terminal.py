@@ -7,36 +7,16 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from voile.explain import filter_decision_text as row_text
+from voile.explain import filter_text as text
 from voile.explain.filter_bank import FilterBank
-from voile.explain.filter_decision_text import (
-    decision_text,
-    decision_title,
-    doubt_text,
-    filled_text,
-    maps_text,
-)
 from voile.explain.filter_decisions import FilterDecisions
-from voile.explain.filter_text import (
-    no_rows_text,
-    noise_text,
-    ranking_text,
-    size_text,
-    spread_text,
-    teacher_text,
-)
 from voile.explain.picture_shape import PictureShape
 from voile.explain.plain_text import cut_text
 from voile.rendering import prints
+from voile.report.kit import terminal as kit
 from voile.report.kit.bars import Part
 from voile.report.kit.pictures import Floats, sum_channels
-from voile.report.kit.terminal import (
-    print_receipt,
-    print_rows,
-    say,
-    shade_grey,
-    shade_signed,
-    tabulate_parts,
-)
 from voile.report.locally_linear.bars import find_contrast, find_lead
 
 MOST_CLASSES, MOST_FEATURES, WIDE = 20, 6, 32
@@ -48,12 +28,13 @@ _FEATURES = ("feature", "part", "against", "for")
 @prints(FilterBank)
 def print_bank(console: Console, bank: FilterBank) -> None:
     """Print what each class looks for."""
-    say(console, f"What each class looks for: {size_text(bank)}", style="bold")
+    kit.say(console, f"What each class looks for: {text.size_text(bank)}", style="bold")
     for k, name in enumerate(bank.outputs[:MOST_CLASSES]):
-        about = "; ".join(text for text in (spread_text(bank, k), noise_text(bank, k)) if text)
+        told = (text.spread_text(bank, k), text.noise_text(bank, k))
+        about = "; ".join(one for one in told if one)
         console.print(Text(f"'{cut_text(name, 40)}'", style="bold"), Text(about))
         if bank.image_shape is None:
-            console.print(tabulate_parts(find_contrast(bank, k)[:MOST_FEATURES], _FEATURES))
+            console.print(kit.tabulate_parts(find_contrast(bank, k)[:MOST_FEATURES], _FEATURES))
         else:
             assert bank.likeness is not None
             drawn = (bank.likeness[k], bank.contrast[k])
@@ -61,22 +42,24 @@ def print_bank(console: Console, bank: FilterBank) -> None:
     left = len(bank.outputs) - MOST_CLASSES
     if left > 0:
         console.print(f"... and {left} more classes: to_frame() has them all")
-    say(console, teacher_text(bank), ranking_text(bank), no_rows_text(bank.receipt))
-    print_receipt(console, bank)
+    kit.say(
+        console, text.teacher_text(bank), text.ranking_text(bank), text.no_rows_text(bank.receipt)
+    )
+    kit.print_receipt(console, bank)
 
 
 @prints(FilterDecisions)
 def print_decisions(console: Console, record: FilterDecisions) -> None:
     """Print why the first rows got their classes."""
-    print_rows(console, len(record), lambda row: _print_row(console, record, row))
-    say(console, no_rows_text(record.receipt))
-    print_receipt(console, record)
+    kit.print_rows(console, len(record), lambda row: _print_row(console, record, row))
+    kit.say(console, text.no_rows_text(record.receipt))
+    kit.print_receipt(console, record)
 
 
 def _print_row(console: Console, record: FilterDecisions, row: int) -> None:
     one = record.decisions[row]
-    say(console, decision_title(record, row), style="bold")
-    say(console, decision_text(record, row))
+    kit.say(console, row_text.decision_title(record, row), style="bold")
+    kit.say(console, row_text.decision_text(record, row))
     if record.image_shape is not None:
         values = [float(f.place(one.values[j])) for j, f in enumerate(record.features)]
         names = ("this row", "what decided" if one.runner_up >= 0 else "what it added")
@@ -84,8 +67,13 @@ def _print_row(console: Console, record: FilterDecisions, row: int) -> None:
         console.print(_pictures(names, *drawn, record.image_shape))
     elif one.runner_up >= 0:
         together = Part("together", (), one.margin, one.margin_error)
-        console.print(tabulate_parts(find_lead(record, row), after=[together]))
-    say(console, maps_text(record, row, one.predicted), doubt_text(one), filled_text(record, row))
+        console.print(kit.tabulate_parts(find_lead(record, row), after=[together]))
+    kit.say(
+        console,
+        row_text.maps_text(record, row, one.predicted),
+        row_text.doubt_text(one),
+        row_text.filled_text(record, row),
+    )
     console.print()
 
 
@@ -97,7 +85,7 @@ def _pictures(names: tuple[str, str], shares: Floats, signed: Floats, shape: Pic
     channels = len(shares) // (shape[0] * shape[1])
     grey = sum_channels(shares, shape) / channels
     table.add_row(
-        shade_grey(grey.reshape(shape[:2]), WIDE),
-        shade_signed(sum_channels(signed, shape).reshape(shape[:2]), WIDE),
+        kit.shade_grey(grey.reshape(shape[:2]), WIDE),
+        kit.shade_signed(sum_channels(signed, shape).reshape(shape[:2]), WIDE),
     )
     return table

@@ -13,14 +13,7 @@ from voile.rendering import draws
 from voile.report.kit.html import Templates, parts
 from voile.report.kit.page import Section, compose_page
 from voile.report.kit.pictures import Picture, paint_grey, paint_sizes
-from voile.report.lvq.profiles import choose_features, draw_profiles
-from voile.report.lvq.relevance import (
-    MOST_COLUMNS,
-    draw_pairs,
-    draw_relevance,
-    has_pairs,
-    pairs_text,
-)
+from voile.report.lvq import figures
 
 MOST_CARDS = 60
 MOST_CELLS = 40_000
@@ -32,33 +25,33 @@ _html = Templates("lvq/model.html", text=prototype_text)
 
 
 @draws(PrototypeExplanation)
-def draw_page(explanation: PrototypeExplanation) -> str:
+def draw_page(record: PrototypeExplanation) -> str:
     """The whole page as HTML."""
-    body = draw_lead(explanation) + parts.sections(draw_sections(explanation))
-    return compose_page("What is typical", body, explanation.receipt, cost=explanation.cost)
+    body = draw_lead(record) + parts.sections(draw_sections(record))
+    return compose_page("What is typical", body, record.receipt, cost=record.cost)
 
 
-def draw_lead(explanation: PrototypeExplanation) -> Markup:
+def draw_lead(record: PrototypeExplanation) -> Markup:
     """What the model is, in a few sentences."""
-    return _html.lead(explanation, KINDS.get(explanation.model_kind, explanation.model_kind))
+    return _html.lead(record, KINDS.get(record.model_kind, record.model_kind))
 
 
-def draw_sections(explanation: PrototypeExplanation) -> list[Section]:
+def draw_sections(record: PrototypeExplanation) -> list[Section]:
     """The typical points, and what the distance looks at."""
-    points = _pictures(explanation) if explanation.image_shape else _profiles(explanation)
+    points = _pictures(record) if record.image_shape else _profiles(record)
     return [
         Section("The typical points", "points", points),
-        Section("What the distance looks at", "distance", _relevance(explanation)),
+        Section("What the distance looks at", "distance", _relevance(record)),
     ]
 
 
-def _profiles(explanation: PrototypeExplanation) -> Markup:
-    names, features = _names(explanation), explanation.features
+def _profiles(record: PrototypeExplanation) -> Markup:
+    names, features = _names(record), record.features
     words = ""
-    if explanation.ranked:
-        first = explanation.ranked[0]
+    if record.ranked:
+        first = record.ranked[0]
         values = ", ".join(
-            f"{name} {value_text(features[first], float(explanation.values[p, first]))}"
+            f"{name} {value_text(features[first], float(record.values[p, first]))}"
             for p, name in enumerate(names[:10])
         )
         words = f" {features[first].name}: {values}"
@@ -68,66 +61,66 @@ def _profiles(explanation: PrototypeExplanation) -> Markup:
             *(
                 value_text(features[j], float(value), float(error))
                 for value, error in zip(
-                    explanation.values[:, j], explanation.standard_errors[:, j], strict=True
+                    record.values[:, j], record.standard_errors[:, j], strict=True
                 )
             ),
         ]
-        for j in explanation.ranked[: max(1, MOST_CELLS // max(len(names), 1))]
+        for j in record.ranked[: max(1, MOST_CELLS // max(len(names), 1))]
     ]
-    overview = [[name, *_facts(explanation, p)] for p, name in enumerate(names)]
-    drawn = len(choose_features(explanation))
-    figure = draw_profiles(explanation)
-    return _html.profiles(explanation, figure, words, drawn, overview, names, rows)
+    overview = [[name, *_facts(record, p)] for p, name in enumerate(names)]
+    drawn = len(figures.choose_features(record))
+    figure = figures.draw_profiles(record)
+    return _html.profiles(record, figure, words, drawn, overview, names, rows)
 
 
-def _names(explanation: PrototypeExplanation) -> list[str]:
-    labels, outputs = explanation.labels, explanation.outputs
+def _names(record: PrototypeExplanation) -> list[str]:
+    labels, outputs = record.labels, record.outputs
     return [prototype_name(labels, outputs, p) for p in range(len(labels))]
 
 
-def _facts(explanation: PrototypeExplanation, p: int) -> tuple[str, str]:
+def _facts(record: PrototypeExplanation, p: int) -> tuple[str, str]:
     """Rows of a prototype's class, and how far it is off their mean."""
-    count = float(explanation.counts[explanation.labels[p]])
-    return count_text(count), mean_share(float(explanation.distance_from_mean[p]))
+    count = float(record.counts[record.labels[p]])
+    return count_text(count), mean_share(float(record.distance_from_mean[p]))
 
 
-def _pictures(explanation: PrototypeExplanation) -> Markup:
-    errors = explanation.standard_errors
+def _pictures(record: PrototypeExplanation) -> Markup:
+    errors = record.standard_errors
     noise = 2 * float(np.median(errors)) if errors.max(initial=0.0) > 0 else None
-    cards = [_card(explanation, p, name) for p, name in enumerate(_names(explanation)[:MOST_CARDS])]
-    return _html.pictures(explanation, noise and short(noise, digits=2), cards)
+    cards = [_card(record, p, name) for p, name in enumerate(_names(record)[:MOST_CARDS])]
+    return _html.pictures(record, noise and short(noise, digits=2), cards)
 
 
-def _card(explanation: PrototypeExplanation, p: int, name: str) -> Markup:
-    shape = explanation.image_shape
+def _card(record: PrototypeExplanation, p: int, name: str) -> Markup:
+    shape = record.image_shape
     assert shape is not None
-    lower = np.array([one.lower for one in explanation.features])
-    width = np.array([one.upper for one in explanation.features]) - lower
+    lower = np.array([one.lower for one in record.features])
+    width = np.array([one.upper for one in record.features]) - lower
     pictures = [
         Picture(
             paint_grey((values - lower) / width, shape), what, f"Picture of the {what} of {name}"
         )
         for values, what in (
-            (explanation.values[p], "prototype"),
-            (explanation.means[explanation.labels[p]], "class mean"),
+            (record.values[p], "prototype"),
+            (record.means[record.labels[p]], "class mean"),
         )
     ]
-    count, share = _facts(explanation, p)
+    count, share = _facts(record, p)
     return parts.card(name, pictures, [count, f"{share} off the mean"])
 
 
-def _relevance(explanation: PrototypeExplanation) -> Markup:
-    if not explanation.learned:
-        return _html.same_distance(explanation.model_kind)
-    if explanation.image_shape is not None:
-        painted = paint_sizes(explanation.relevance, explanation.image_shape)
+def _relevance(record: PrototypeExplanation) -> Markup:
+    if not record.learned:
+        return _html.same_distance(record.model_kind)
+    if record.image_shape is not None:
+        painted = paint_sizes(record.relevance, record.image_shape)
         about = "Picture of how much the distance looks at each pixel"
         return _html.relevant_pixels(Picture(painted, "relevance", about))
-    pairs = has_pairs(explanation)
+    pairs = figures.has_pairs(record)
     return _html.relevance(
-        explanation,
-        draw_relevance(explanation),
-        MOST_COLUMNS,
-        pairs=draw_pairs(explanation) if pairs else None,
-        pairs_words=pairs_text(explanation) if pairs else "",
+        record,
+        figures.draw_relevance(record),
+        figures.MOST_COLUMNS,
+        pairs=figures.draw_pairs(record) if pairs else None,
+        pairs_words=figures.pairs_text(record) if pairs else "",
     )

@@ -13,7 +13,7 @@ from voile.privacy.filter import Amount
 from voile.privacy.ledger import Entry, EntryKind, Ledger
 from voile.report.kit.budget import BudgetPart, ShownBudget, share_text
 from voile.report.kit.html import Templates
-from voile.report.kit.palette import ROWS, series_colour, series_pattern
+from voile.report.kit.theme import ROWS, series_colour, series_pattern
 
 MOST_PARTS = 12
 """Jobs with a part of the bar of their own."""

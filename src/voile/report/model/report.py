@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from markupsafe import Markup
+from numpy.typing import NDArray
 
 from voile.errors import SettingError
+from voile.explain.explained_feature import ExplainedFeature
 from voile.explain.filter_bank import FilterBank
 from voile.explain.global_explanation import GlobalExplanation
 from voile.explain.plain_text import edits_text
 from voile.explain.prototype_explanation import PrototypeExplanation
+from voile.explain.prototype_text import prototype_name
 from voile.models.ebm.history import Edit
 from voile.models.estimator import PrivateEstimator
 from voile.privacy.ledger import Ledger
@@ -27,14 +32,17 @@ from voile.report.kit.html import read_asset
 from voile.report.kit.page import Section, compose_document
 from voile.report.model.facts import FAMILIES, draw_facts, html, promise_text
 from voile.report.model.ledger import draw_ledger
-from voile.report.model.typical_rows import typical_of_filters, typical_of_prototypes
 from voile.report.quality import evaluation as quality
+from voile.schema import Category, Schema
+from voile.schema.columns import Column
 from voile.version import __version__
 
 Whole = GlobalExplanation | FilterBank | PrototypeExplanation
 
 MOST_EXPLAINED = 20
 """Rows that are explained in one page, of a model that is no sum."""
+
+Floats = NDArray[np.float64]
 
 
 @reports(PrivateEstimator)
@@ -189,3 +197,67 @@ def _shown(value: Any) -> Any:
             return f"{value['object']}, not recorded"
         return {str(name): _shown(one) for name, one in value["pairs"]}
     return value
+
+
+@dataclass(frozen=True, eq=False)
+class TypicalRows:
+    """Rows to explain, and what each is.
+
+    Attributes
+    ----------
+    table : mapping of str to list, or ndarray of shape (rows, ...)
+        Columns by name, or pictures.
+    names : tuple of str
+    """
+
+    table: Mapping[str, list[Any]] | NDArray[Any]
+    names: tuple[str, ...]
+
+
+def typical_of_prototypes(record: PrototypeExplanation, schema: Schema, most: int) -> TypicalRows:
+    """Every prototype as a row: of a category the level with the greatest share."""
+    count = min(len(record.labels), most)
+    table: dict[str, list[Any]] = {}
+    for name, column in schema.items():
+        places = [j for j, one in enumerate(record.features) if one.column == name]
+        values = record.values[:count, places]
+        table[name] = _read(column, [record.features[j] for j in places], values)
+    names = tuple(
+        f"the typical {prototype_name(record.labels, record.outputs, p)}" for p in range(count)
+    )
+    return TypicalRows(table, names)
+
+
+def typical_of_filters(bank: FilterBank, schema: Schema, most: int) -> TypicalRows:
+    """Pictures of what each class looks for; of other columns, the middle of the schema."""
+    if bank.image_shape is not None and bank.likeness is not None:
+        lower = np.array([one.lower for one in bank.features])
+        upper = np.array([one.upper for one in bank.features])
+        pictures = lower + bank.likeness[:most] * (upper - lower)
+        names = tuple(f"what '{name}' looks for" for name in bank.outputs[:most])
+        return TypicalRows(pictures.reshape(len(pictures), *bank.image_shape), names)
+    middle = {name: [_middle(column)] for name, column in schema.items()}
+    return TypicalRows(middle, ("the middle of every number, and first levels",))
+
+
+def _read(column: Column, features: Sequence[ExplainedFeature], values: Floats) -> list[Any]:
+    if not isinstance(column, Category):
+        lower, upper = features[0].lower, features[0].upper
+        return [_rounded(float(value), lower, upper) for value in values[:, 0]]
+    levels = column.levels or ()
+    if not features or not levels:
+        return [None] * len(values)
+    return [levels[int(np.argmax(row))] for row in values]
+
+
+def _rounded(value: float, lower: float, upper: float) -> float:
+    """As many digits as people write, within the bounds."""
+    return min(max(float(f"{value:.4g}"), lower), upper)
+
+
+def _middle(column: Column) -> Any:
+    if isinstance(column, Category):
+        return (column.levels or (None,))[0]
+    if column.lower is None or column.upper is None:
+        return None
+    return column.lower / 2 + column.upper / 2

@@ -13,8 +13,8 @@ from voile.explain.wording import percent
 from voile.rendering import draws
 from voile.report.kit.html import Templates, parts
 from voile.report.kit.page import compose_page
-from voile.report.kit.palette import LOWER, RAISE
 from voile.report.kit.pictures import Floats, Picture, Pixels, paint_grey, paint_signed, rgb_of
+from voile.report.kit.theme import LOWER, RAISE
 
 MOST_ROWS, MOST_CLASSES = 60, 12
 

@@ -5,13 +5,7 @@ from __future__ import annotations
 import numpy as np
 from rich.console import Console
 
-from voile.explain.heat_maps.map_text import (
-    flat_text,
-    heat_text,
-    method_text,
-    more_text,
-    title_text,
-)
+from voile.explain.heat_maps import map_text as text
 from voile.explain.heat_maps.record import HeatMaps
 from voile.rendering import prints
 from voile.report.kit.terminal import MOST_ROWS, print_receipt, say, shade_signed
@@ -22,15 +16,15 @@ WIDE = 40
 @prints(HeatMaps)
 def print_heat_maps(console: Console, record: HeatMaps) -> None:
     """Print the first maps, with what the network said of their images."""
-    say(console, method_text(record), flat_text(record))
+    say(console, text.method_text(record), text.flat_text(record))
     console.print()
     for row in range(min(len(record), MOST_ROWS)):
-        say(console, title_text(record, row), style="bold")
+        say(console, text.title_text(record, row), style="bold")
         if not record.empty[row]:
             top = float(np.abs(record.maps[row]).max())
             console.print(shade_signed(record.maps[row], WIDE, top))
-        say(console, heat_text(record, row))
+        say(console, text.heat_text(record, row))
         console.print()
     if len(record) > MOST_ROWS:
-        console.print(more_text(len(record) - MOST_ROWS))
+        console.print(text.more_text(len(record) - MOST_ROWS))
     print_receipt(console, record)

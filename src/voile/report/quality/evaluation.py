@@ -12,7 +12,7 @@ from voile.models.evaluation.record import Evaluation, Measure, told_figures
 from voile.rendering import draws
 from voile.report.kit.html import Templates
 from voile.report.kit.page import compose_page
-from voile.report.kit.palette import INK, WAS, dress
+from voile.report.kit.theme import INK, WAS, dress
 
 _html = Templates("quality/evaluation.html")
 
@@ -65,14 +65,7 @@ def draw_reliability(evaluation: Evaluation) -> go.Figure:
         ],
         hoverinfo="text",
     )
-    return dress(
-        figure,
-        340,
-        showlegend=False,
-        xaxis={"title": "predicted, %", "range": [-2, 102]},
-        yaxis={"title": "happened, %", "range": [-2, 102]},
-        margin={"l": 60, "r": 20, "t": 10, "b": 50},
-    )
+    return dress(figure, 340, "reliability")
 
 
 def _groups(evaluation: Evaluation) -> list[tuple[str, list[str], list[list[str]]]]:

@@ -9,8 +9,8 @@ from voile.explain.wording import short
 from voile.rendering import draws
 from voile.report.kit.html import Templates
 from voile.report.kit.page import compose_page
-from voile.report.kit.palette import INK, NAMED_MARGIN, RAISE, dress, names_axis
 from voile.report.kit.text import plot_labels, plot_text
+from voile.report.kit.theme import INK, RAISE, dress, names_axis
 
 _html = Templates("quality/explainer.html")
 
@@ -52,11 +52,5 @@ def _draw_losses(quality: Quality) -> go.Figure:
             hoverinfo="text",
         )
     )
-    return dress(
-        figure,
-        30 * len(lines) + 90,
-        bargap=0.3,
-        xaxis={"title": "utility loss", "rangemode": "tozero", "exponentformat": "power"},
-        yaxis=names_axis(plot_labels([one.group for one in lines], 28)),
-        margin=NAMED_MARGIN,
-    )
+    names = plot_labels([one.group for one in lines], 28)
+    return dress(figure, 30 * len(lines) + 90, "losses", yaxis=names_axis(names))

@@ -10,8 +10,8 @@ from plotly.subplots import make_subplots
 from voile.rendering import draws
 from voile.report.kit.html import Templates
 from voile.report.kit.page import compose_page
-from voile.report.kit.palette import INK, RAISE, dress
 from voile.report.kit.text import plot_labels, plot_text
+from voile.report.kit.theme import INK, RAISE, dress
 from voile.summary.summary import CategorySummary, NumberSummary, Summary
 
 _html = Templates("quality/summary.html")
@@ -46,13 +46,7 @@ def summary_figure(summary: Summary) -> go.Figure:
                 row=row,
                 col=col,
             )
-    return dress(
-        figure,
-        90 + 210 * down,
-        showlegend=False,
-        bargap=0,
-        margin={"l": 50, "r": 20, "t": 50, "b": 40},
-    )
+    return dress(figure, 90 + 210 * down, "summary")
 
 
 def _number(column: NumberSummary) -> go.Bar:
