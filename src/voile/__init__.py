@@ -5,6 +5,7 @@
 Budget(epsilon=1.0, delta=1e-06)
 """
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -87,6 +88,22 @@ def _load_explainers() -> object:
     return additive, filters, prototypes
 
 
+def _load_plan_pages() -> object:
+    if "voile.planning" not in sys.modules:
+        return None
+    from voile.report import plan
+
+    return plan
+
+
+def _load_audit_pages() -> object:
+    if "voile.audit" not in sys.modules:
+        return None
+    from voile.report import audit
+
+    return audit
+
+
 def _load_explanation_pages() -> object:
     from voile.report import blackbox, ebm, locally_linear, lvq, networks
 
@@ -99,22 +116,10 @@ def _load_model_pages() -> object:
     return model, quality
 
 
-def _load_plan_pages() -> object:
-    from voile.report import plan
-
-    return plan
-
-
-def _load_audit_pages() -> object:
-    from voile.report import audit
-
-    return audit
-
-
-# Models and records lie below what explains and draws them: it is loaded when they ask for it,
-# what is quick to load first.
+# Models and records lie below what explains and draws them: it is loaded when they ask for it.
+# Where nothing of a part of Voile is loaded, there is no record of it to draw.
 explaining.load_with(_load_explainers)
-rendering.load_with(_load_explanation_pages, _load_model_pages, _load_plan_pages, _load_audit_pages)
+rendering.load_with(_load_plan_pages, _load_audit_pages, _load_explanation_pages, _load_model_pages)
 
 
 def __getattr__(name: str) -> Any:

@@ -8,11 +8,12 @@ the record; it is loaded at the first question, by what the root of the package 
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from voile.errors import SettingError
-from voile.files import replace_file
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 Drawer = TypeVar("Drawer", bound=Callable[..., Any])
 Table = dict[type, Callable[..., Any]]
@@ -96,6 +97,9 @@ def write_report(estimator: Any, path: str | Path, **parts: Any) -> Path:
 
 
 def _write(page: str, path: str | Path) -> Path:
+    # Every import of Voile loads this module: what only writing needs waits for it.
+    from voile.files import replace_file
+
     # A title may hold lone surrogates: they are shown as what they are.
     data = page.encode("utf-8", "backslashreplace")
     try:

@@ -186,8 +186,9 @@ def test_what_was_tried_is_told():
     assert "20,011 runs: 10,004 taught the attacker, 10,007 judged it" in text
     assert "1,701 of 1,753 guesses it ventured were right" in text
     assert str(KEPT.advantage) in text
-    alone = audit_page.try_text(find(method="one run", runs=900, judged=900, guesses=0, right=0))
-    assert alone.startswith("900 canaries of one training. It said")
+    one_run = find(method="one run", runs=900, judged=900, guesses=0, right=0)
+    alone = audit_page.draw_page(one_run).split("What was tried")[1]
+    assert "900 canaries of one training. It said" in alone
     assert "guesses" not in alone
 
 

@@ -30,7 +30,7 @@ _KINDS = ("long", "number", "number", "number", "number", "lines", "long", "line
 STYLE = read_asset("audit/page.css")
 """No figure needs a script here, and no receipt is at the end: nothing was released."""
 
-_html = Templates("audit/page.html", read_it=pictures.READ_IT)
+_html = Templates("audit/page.html", pictures=pictures)
 
 
 @draws(AuditReport, Finding)
@@ -40,10 +40,6 @@ def draw_page(record: AuditReport | Finding) -> str:
     if isinstance(report, Finding):
         report = AuditReport(f"Audit of {report.name}", (report,))
     findings = report.findings
-    tries = [
-        (group, [(pictures.name_in(group, one), try_text(one)) for one in members])
-        for group, members in pictures.group_findings(findings).items()
-    ]
     body = _html.page(
         findings,
         outcome=outcome_text(findings),
@@ -55,7 +51,7 @@ def draw_page(record: AuditReport | Finding) -> str:
         # Expected number of bounds that chance alone lifts over the truth, at most.
         wrong=sum(1.0 - one.confidence for one in findings),
         gaussian=any(one.method == "gaussian" for one in findings),
-        tries=tries,
+        groups=pictures.group_findings(findings),
     )
     return compose_audit(report.title, body)
 
@@ -124,20 +120,3 @@ def line_of(finding: Finding) -> tuple[str, ...]:
         finding.verdict,
         finding.note,
     )
-
-
-def try_text(finding: Finding) -> str:
-    """What one attack did, and how far it got."""
-    each = "canaries of one training" if finding.method == "one run" else "runs"
-    text = f"{finding.runs:,} {each}"
-    taught = finding.runs - finding.judged
-    if taught > 0:
-        text += f": {taught:,} taught the attacker, {finding.judged:,} judged it"
-    text += (
-        f'. It said "the row was there" in {finding.right_alarms:,} of '
-        f"{finding.with_canary:,} with it and in {finding.false_alarms:,} of "
-        f"{finding.without:,} without it"
-    )
-    if finding.guesses:
-        text += f"; {finding.right:,} of {finding.guesses:,} guesses it ventured were right"
-    return f"{text}. Advantage over blind guessing {finding.advantage}."

@@ -35,7 +35,12 @@ _LOOKS = {
 """Colour and sign of each verdict."""
 
 _html = Templates(
-    "blackbox/page.html", text=influence_text, times_text=times_text, looks=_LOOKS, unknown=UNKNOWN
+    "blackbox/page.html",
+    text=influence_text,
+    times_text=times_text,
+    looks=_LOOKS,
+    unknown=UNKNOWN,
+    signed=signed,
 )
 
 MOST_TEXT = 4000
@@ -51,32 +56,11 @@ _GREY = "#e4e4e4"
 def draw_page(record: Influences) -> str:
     """The whole page as HTML."""
     levels = any(one.level is not None for one in record.features)
-    has = "levels the row does not have" if levels else ""
-    has = "words that are not in the text" if record.words else has
-    body = _html.lead(record, _asked_text(record), has, MOST_ROWS)
+    body = _html.lead(record, sorted(set(record.answered)), levels, MOST_ROWS)
     for row in range(min(len(record), MOST_ROWS)):
         body += _draw_row(record, row)
     title = "Why the black box said so"
     return compose_page(title, body, record.receipt, cost=record.cost, holds_rows=True)
-
-
-def _asked_text(record: Influences) -> str:
-    """About which rows the black box was asked, by how the rows of the page were answered."""
-    ways = set(record.answered)
-    if ways == {"summary"}:
-        return (
-            "rows nearby that stand in for the private ones (synthetic rows, or public ones that "
-            "were given; weighted to agree with the released summary of the table)"
-        )
-    if ways == {"offline"}:
-        return (
-            "rows near other rows that were explained before (the mean of those explanations: "
-            "nothing was fitted for this row)"
-        )
-    asked = "the private table's rows nearby"
-    if "offline" in ways:
-        asked += " (where the budget was gone, the mean of explanations of other rows)"
-    return asked
 
 
 def _draw_row(record: Influences, row: int) -> Markup:
@@ -86,23 +70,11 @@ def _draw_row(record: Influences, row: int) -> Markup:
     return _html.row(
         record,
         row,
-        scores=_scores(record, row),
+        most=(MOST_SCORES, MOST_OUTPUTS),
         trust=(*fit, *read_place(record, row)),
         outputs=[_draw_output(record, row, output, bars=bars) for output in shown],
         tables=_draw_tables(record, row, shown) if bars else "",
     )
-
-
-def _scores(record: Influences, row: int) -> str:
-    order, count = record.outputs_by_score(row), len(record.outputs)
-    scores = ", ".join(
-        f"'{record.outputs[k]}' {signed(float(record.scores[row, k]))}" for k in order[:MOST_SCORES]
-    )
-    more = f" and {count - MOST_SCORES} more" if count > MOST_SCORES else ""
-    text = f"Scores of the black box: {scores}{more}."
-    if count > MOST_OUTPUTS:
-        text += f" Shown: the {MOST_OUTPUTS} highest of {count}; to_frame() has all."
-    return text
 
 
 def _draw_output(record: Influences, row: int, output: int, *, bars: bool) -> Markup:

@@ -5,6 +5,7 @@ import json
 import pytest
 from jinja2 import UndefinedError
 from markupsafe import Markup
+
 from voile.report.kit.html import ENVIRONMENT, REPORT, Templates, parts, write_data
 
 EVIL = "</script><script>alert(1)</script>\"'&"
