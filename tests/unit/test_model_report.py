@@ -317,7 +317,7 @@ def test_long_used_up_and_unlimited_ledgers_are_told():
 
 
 def test_the_evaluation_is_drawn_by_its_own_section(monkeypatch):
-    monkeypatch.setattr(evaluation, "draw_section", lambda record: f"<p>accuracy {record}</p>")
+    monkeypatch.setattr(evaluation, "draw_section", lambda record: escape(f"accuracy {record}"))
     page = draw_report(fitted(census_model()), evaluation=0.87)
     assert titles_of(page)[:3] == ["What this model is", "How good it is", "What matters"]
     assert "accuracy 0.87" in page
