@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ebm_report import table
-from voile.report.pictures import encode_png, paint_grey, paint_signed
+from voile.report.kit.pictures import encode_png, paint_grey, paint_signed
 
 Floats = NDArray[np.float64]
 Likeness = dict[str, float]

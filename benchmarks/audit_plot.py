@@ -17,15 +17,15 @@ from typing import Any
 from page_picture import shoot
 from voile.audit.finding import AuditReport, Finding
 from voile.audit.two_worlds import Estimate
-from voile.report.audit_page import STYLE, outcome_text
-from voile.report.audit_pictures import (
-    PICTURE_STYLE,
+from voile.report.audit.page import STYLE, outcome_text
+from voile.report.audit.pictures import (
     READ_IT,
     group_findings,
     name_in,
     place_bars,
 )
-from voile.report.page import paragraph
+from voile.report.kit.html import parts as kit
+from voile.report.kit.html import read_asset
 
 PICTURE = Path(__file__).parents[1] / "docs/pictures/audit.png"
 WIDTH, HEAD, GROUP, ROW, LINE, NAME = 1100, 170, 44, 44, 19, 34
@@ -62,11 +62,11 @@ def draw(report: AuditReport) -> str:
     """The page that is photographed: the outcome, how to read it, and the bars."""
     body = [
         f'<p class="outcome">{outcome_text(report.findings)}</p>',
-        paragraph(READ_IT),
+        kit.paragraphs([READ_IT]),
         place_bars(report.findings),
     ]
     light = STYLE.replace("(prefers-color-scheme: dark)", "(max-width: 0)")
-    style = light + PICTURE_STYLE + FIXED
+    style = light + read_asset("audit/bars.css") + FIXED
     return f"<!doctype html><meta charset=utf-8><style>{style}</style><body>{''.join(body)}"
 
 

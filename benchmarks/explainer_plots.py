@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from explainer_bars import Findings
-from voile.report.palette import SERIES
+from voile.report.kit.theme import SERIES
 
 COLOURS = {
     "summary": SERIES[0],

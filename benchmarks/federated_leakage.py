@@ -36,8 +36,9 @@ from voile.audit.gradient_leakage import (
     selective_faithful,
     un_noised,
 )
-from voile.report.leakage_page import draw_page, paint_image
-from voile.report.pictures import Picture, place_card
+from voile.report.audit.leakage import draw_page, paint_image
+from voile.report.kit.html import parts
+from voile.report.kit.pictures import Picture
 
 PICTURE = Path(__file__).parents[1] / "docs/pictures/leakage.png"
 NETWORKS = {"relu_cnn": "cosine + TV", "mlp": "closed form", "sigmoid_lenet": "DLG"}
@@ -145,7 +146,7 @@ def draw(found: dict[str, LeakageReport]) -> str:
         pictures = [Picture(paint_image(truth), "", "The true image")]
         pictures += [shown(first, truth, min(step, first.iterations[-1])) for step in STEPS_SHOWN]
         pictures += [shown(found[kind][mode].attacks[0][0], truth, None) for kind in NETWORKS]
-        card = place_card("", pictures)
+        card = parts.card("", pictures)
         name = f'<div class="name">{html.escape(mode)}</div>'
         rows.append(f'<div class="row">{name}{card}</div>')
     return f"<!doctype html><meta charset=utf-8><style>{STYLE}</style><body>{''.join(rows)}"

@@ -13,7 +13,7 @@ import plotly.graph_objects as go
 from plotly.offline import get_plotlyjs
 
 from ebm_report import table
-from voile.report.palette import SERIES
+from voile.report.kit.theme import SERIES
 
 PAPER = {
     ("mnist", "iid"): {"none": 97.71, "ADP 25 %": 91.77, "ADP 75 %": 87.81, "DP": 86.08},

@@ -23,8 +23,9 @@ from voile.explain.heat_maps import (
     insertion_auc,
 )
 from voile.explain.heat_maps.map_text import NAMES, answer_text, heat_text
-from voile.report.heat_map_pictures import paint_heat, place_legend
-from voile.report.pictures import Picture, paint_grey, place_card, place_cards
+from voile.report.kit.html import parts
+from voile.report.kit.pictures import Picture, paint_grey
+from voile.report.networks.page import paint_heat, place_legend
 
 PICTURE = Path(__file__).parents[1] / "docs/pictures/heat-maps.png"
 SHOWN, MEASURED, STEPS, LOT = 6, 500, 700, 64
@@ -78,9 +79,9 @@ def draw(records: list[HeatMaps]) -> str:
             )
             for one in records
         ]
-        cards.append(place_card(answer_text(first, row), pictures))
+        cards.append(parts.card(answer_text(first, row), pictures))
     legend = place_legend(next(one for one in records if one.signed))
-    body = place_cards([*cards, legend])
+    body = parts.cards([*cards, legend])
     return f"<!doctype html><meta charset=utf-8><style>{STYLE}</style><body>{body}"
 
 

@@ -19,7 +19,7 @@ from plotly.subplots import make_subplots
 
 from ebm_report import table
 from hospital_models import BY_NAME, Outcome
-from voile.report.palette import SERIES
+from voile.report.kit.theme import SERIES
 
 MOST_BARS = 18
 PAPER = (

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.report.pictures import Picture, paint_signed, place_card, place_cards
+from voile.report.kit.html import parts
+from voile.report.kit.pictures import Picture, paint_signed
 
 STYLE = """
 body { font: 15px/1.45 system-ui, sans-serif; margin: 24px auto; max-width: 1240px; color: #222 }
@@ -68,5 +69,5 @@ def gallery(title: str, bank: Any) -> Gallery:
             )
             for m in bank.summary[k]
         ]
-        cards.append(place_card(str(name), shown))
-    return Gallery(title, place_cards(cards))
+        cards.append(parts.card(str(name), shown))
+    return Gallery(title, parts.cards(cards))

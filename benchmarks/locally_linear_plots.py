@@ -22,7 +22,7 @@ from locally_linear_report import (
     epsilons_of,
     markdown,
 )
-from voile.report.palette import SERIES
+from voile.report.kit.theme import SERIES
 
 ACROSS = 3
 LINES = {

@@ -5,9 +5,11 @@
 Budget(epsilon=1.0, delta=1e-06)
 """
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from voile import explaining, rendering
 from voile.errors import VoileError
 from voile.version import __version__
 
@@ -78,6 +80,46 @@ __all__ = [
     "protect",
     "summarize",
 ]
+
+
+def _load_explainers() -> object:
+    from voile.explain.of_model import additive, filters, prototypes
+
+    return additive, filters, prototypes
+
+
+def _load_plan_pages() -> object:
+    if "voile.planning" not in sys.modules:
+        return None
+    from voile.report import plan
+
+    return plan
+
+
+def _load_audit_pages() -> object:
+    if "voile.audit" not in sys.modules:
+        return None
+    from voile.report import audit
+
+    return audit
+
+
+def _load_explanation_pages() -> object:
+    from voile.report import blackbox, ebm, locally_linear, lvq, networks
+
+    return blackbox, ebm, locally_linear, lvq, networks
+
+
+def _load_model_pages() -> object:
+    from voile.report import model, quality
+
+    return model, quality
+
+
+# Models and records lie below what explains and draws them: it is loaded when they ask for it.
+# Where nothing of a part of Voile is loaded, there is no record of it to draw.
+explaining.load_with(_load_explainers)
+rendering.load_with(_load_plan_pages, _load_audit_pages, _load_explanation_pages, _load_model_pages)
 
 
 def __getattr__(name: str) -> Any:

@@ -1,21 +1,37 @@
-"""How a model finds the code that explains it: by the name of its type, without importing upwards.
+"""Where what explains a model registers itself, and where models find it.
 
 Models lie below the layer that explains them, and yet offer ``explain_global`` and
-``explain_local``. They ask here; the explaining module is loaded only then.
+``explain_local``. They ask here. What explains a model registers beside itself, by the type of the
+model; it is loaded at the first question, by what the root of the package has installed.
 """
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from voile.errors import SettingError
 
-_EXPLAINED_BY = {
-    "AdditiveModel": "voile.explain.of_model.additive",
-    "LocallyLinearModel": "voile.explain.of_model.filters",
-    "PrototypeModel": "voile.explain.of_model.prototypes",
-}
+Explainer = TypeVar("Explainer", bound=Callable[..., Any])
+
+_WHOLE: dict[type, Callable[..., Any]] = {}
+_ROWS: dict[type, Callable[..., Any]] = {}
+_LOADERS: list[Callable[[], object]] = []
+
+
+def explains(kind: type, *, rows: bool = False) -> Callable[[Explainer], Explainer]:
+    """Register a function that explains a whole model of this type, or its answers for rows."""
+
+    def register(explainer: Explainer) -> Explainer:
+        (_ROWS if rows else _WHOLE)[kind] = explainer
+        return explainer
+
+    return register
+
+
+def load_with(*loaders: Callable[[], object]) -> None:
+    """Install what loads the modules that register."""
+    _LOADERS[:] = loaders
 
 
 def explain_global(model: Any) -> Any:
@@ -27,7 +43,7 @@ def explain_global(model: Any) -> Any:
         A `GlobalExplanation` of an additive model, a `PrototypeExplanation` of prototypes, a
         `FilterBank` of locally linear maps.
     """
-    return _explainer(model).explain_global(model)
+    return _find(_WHOLE, model)(model)
 
 
 def explain_local(model: Any, X: object) -> Any:
@@ -39,13 +55,14 @@ def explain_local(model: Any, X: object) -> Any:
         A `LocalExplanation` of an additive model, `PrototypeDecisions` of prototypes,
         `FilterDecisions` of locally linear maps.
     """
-    return _explainer(model).explain_local(model, X)
+    return _find(_ROWS, model)(model, X)
 
 
-def _explainer(model: Any) -> Any:
-    for one in type(model).__mro__:
-        if one.__name__ in _EXPLAINED_BY:
-            return import_module(_EXPLAINED_BY[one.__name__])
-    raise SettingError(
-        f"A {type(model).__name__} cannot be explained: give one of {', '.join(_EXPLAINED_BY)}."
-    )
+def _find(table: dict[type, Callable[..., Any]], model: object) -> Callable[..., Any]:
+    for load in _LOADERS:
+        load()
+    for kind in type(model).__mro__:
+        if kind in table:
+            return table[kind]
+    known = ", ".join(sorted(kind.__name__ for kind in table))
+    raise SettingError(f"A {type(model).__name__} cannot be explained: give one of {known}.")

@@ -1,38 +1,78 @@
-"""How a record finds the code that draws it: by the name of its type, without importing upwards.
+"""Where pages, cards and prints of records register themselves, and where records find them.
 
 Records (summaries, explanations, models) are data and lie below the report layer that draws them.
-Their ``to_html`` and ``show`` ask here; the drawing module is loaded only then.
+Their ``to_html`` and ``show`` ask here. What draws a record registers beside itself, by the type of
+the record; it is loaded at the first question, by what the root of the package has installed.
 """
 
 from __future__ import annotations
 
-from importlib import import_module
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from voile.errors import SettingError
-from voile.files import replace_file
 
-_DRAWN_BY = {
-    "AuditReport": "voile.report.audit_page",
-    "FilterBank": "voile.report.filter_page",
-    "FilterDecisions": "voile.report.filter_decision_page",
-    "Evaluation": "voile.report.evaluation_page",
-    "Finding": "voile.report.audit_page",
-    "Forecast": "voile.report.forecast_page",
-    "GlobalExplanation": "voile.report.global_page",
-    "HeatMaps": "voile.report.heat_map_page",
-    "Influences": "voile.report.influence_page",
-    "LeakageReport": "voile.report.leakage_page",
-    "LocalExplanation": "voile.report.local_page",
-    "MembershipReport": "voile.report.membership_page",
-    "PrototypeDecisions": "voile.report.decision_page",
-    "PrototypeExplanation": "voile.report.prototype_page",
-    "Quality": "voile.report.quality_page",
-    "Summary": "voile.report.summary_page",
-}
-_FRAMED_BY, _PRINTED_BY = "voile.report.page", "voile.report.terminal"
-_REPORTED_BY, _CARDS = "voile.report.model_report", "voile.report.cards"
+if TYPE_CHECKING:
+    from pathlib import Path
+
+Drawer = TypeVar("Drawer", bound=Callable[..., Any])
+Table = dict[type, Callable[..., Any]]
+
+_PAGES: Table = {}
+_PRINTS: Table = {}
+_CARDS: Table = {}
+_REPORTS: Table = {}
+_FRAMES: Table = {}
+_LOADERS: list[Callable[[], object]] = []
+
+
+def draws(*kinds: type) -> Callable[[Drawer], Drawer]:
+    """Register a function that draws the page of records of these types, as HTML."""
+    return _register(_PAGES, kinds)
+
+
+def prints(*kinds: type) -> Callable[[Drawer], Drawer]:
+    """Register a function that prints records of these types, given a console of rich."""
+    return _register(_PRINTS, kinds)
+
+
+def draws_card(*kinds: type) -> Callable[[Drawer], Drawer]:
+    """Register a function that draws the card of estimators or ledgers of these types, as HTML."""
+    return _register(_CARDS, kinds)
+
+
+def reports(*kinds: type) -> Callable[[Drawer], Drawer]:
+    """Register a function that draws the report of estimators of these types, as HTML."""
+    return _register(_REPORTS, kinds)
+
+
+def frames(frame: Drawer) -> Drawer:
+    """Register the function that puts a page into a frame, as HTML."""
+    return _register(_FRAMES, (str,))(frame)
+
+
+def load_with(*loaders: Callable[[], object]) -> None:
+    """Install what loads the modules that register, in the order in which it is tried."""
+    _LOADERS[:] = loaders
+
+
+def _register(table: Table, kinds: tuple[type, ...]) -> Callable[[Drawer], Drawer]:
+    def register(drawer: Drawer) -> Drawer:
+        table.update(dict.fromkeys(kinds, drawer))
+        return drawer
+
+    return register
+
+
+def _find(table: Table, record: object) -> Callable[..., Any] | None:
+    """What draws a record; modules are loaded until one of them does."""
+    for load in (None, *_LOADERS):
+        if load is not None:
+            load()
+        for kind in type(record).__mro__:
+            if kind in table:
+                return table[kind]
+    return None
 
 
 def write_page(record: Any, path: str | Path) -> Path:
@@ -48,12 +88,18 @@ def write_report(estimator: Any, path: str | Path, **parts: Any) -> Path:
     estimator
     path : str or path
     **parts
-        As `voile.report.model_report.draw_report` takes them.
+        As `voile.report.model.report.draw_report` takes them.
     """
-    return _write(import_module(_REPORTED_BY).draw_report(estimator, **parts), path)
+    draw = _find(_REPORTS, estimator)
+    if draw is None:
+        raise SettingError(f"No report can be drawn of a {type(estimator).__name__}.")
+    return _write(draw(estimator, **parts), path)
 
 
 def _write(page: str, path: str | Path) -> Path:
+    # Every import of Voile loads this module: what only writing needs waits for it.
+    from voile.files import replace_file
+
     # A title may hold lone surrogates: they are shown as what they are.
     data = page.encode("utf-8", "backslashreplace")
     try:
@@ -64,26 +110,35 @@ def _write(page: str, path: str | Path) -> Path:
 
 def draw_inline(record: Any) -> str:
     """HTML of a record for a notebook: its page inside a frame, which needs nothing around it."""
-    text: str = import_module(_FRAMED_BY).frame_page(_draw_page(record))
+    text: str = _FRAMES[str](_draw_page(record))
     return text
 
 
 def draw_card(record: Any) -> str:
     """HTML of a fitted estimator or a ledger for a notebook: small, and without scripts."""
-    text: str = import_module(_CARDS).draw_card(record)
+    draw = _find(_CARDS, record)
+    if draw is None:
+        raise SettingError(f"No card can be drawn of a {type(record).__name__}.")
+    text: str = draw(record)
     return text
 
 
 def print_record(record: Any) -> None:
     """Print a record in the terminal, with colours and bars if it can show them."""
-    import_module(_PRINTED_BY).print_record(record)
+    from rich.console import Console
+
+    write = _find(_PRINTS, record)
+    if write is None:
+        raise SettingError(f"A {type(record).__name__} cannot be shown in a terminal: print() it.")
+    write(Console(), record)
 
 
 def _draw_page(record: Any) -> str:
-    for one in type(record).__mro__:
-        if one.__name__ in _DRAWN_BY:
-            page: str = import_module(_DRAWN_BY[one.__name__]).draw_page(record)
-            return page
-    raise SettingError(
-        f"No page can be drawn of a {type(record).__name__}: give one of {', '.join(_DRAWN_BY)}."
-    )
+    draw = _find(_PAGES, record)
+    if draw is None:
+        known = ", ".join(sorted(kind.__name__ for kind in _PAGES))
+        raise SettingError(
+            f"No page can be drawn of a {type(record).__name__}: give one of {known}."
+        )
+    page: str = draw(record)
+    return page

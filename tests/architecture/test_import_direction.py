@@ -1,5 +1,8 @@
 """Imports point one way, from the command down to the schema."""
 
+import ast
+import re
+
 import pytest
 from source_tree import Module, find_violations
 
@@ -23,6 +26,26 @@ LAYERS = {
 FREE = {"arrays", "codec", "errors", "explaining", "files", "record", "rendering"}
 FREE |= {"stored", "strict", "version"}
 """What all may import, and what imports no part of Voile (but each other)."""
+
+NAMES_ABOVE = {"voile.models.load": {"federated"}}
+"""Who may name modules of which layers above as text: `load` reads networks, which need torch."""
+
+MODULE_NAME = re.compile(r"voile(\.[a-z_]+)+\.?")
+
+
+def find_named_modules(module: Module) -> list[str]:
+    """Texts that name modules of layers above: whoever imports by them goes around the order."""
+    if module.layer in ("", "__main__"):
+        return []
+    allowed = FREE | LAYERS.get(module.layer, set()) | {module.layer}
+    allowed |= NAMES_ABOVE.get(module.name, set())
+    wrong = []
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            target = node.value.split(".")[1] if MODULE_NAME.fullmatch(node.value) else ""
+            if target in LAYERS and target not in allowed:
+                wrong.append(f"{module.name}:{node.lineno} names {node.value}, which lies above it")
+    return wrong
 
 
 def find_wrong_imports(module: Module) -> list[str]:
@@ -82,3 +105,34 @@ def test_a_planted_wrong_import_is_found(name, text):
 )
 def test_right_imports_pass(name, text):
     assert find_wrong_imports(Module(name, text)) == []
+
+
+def test_no_text_names_a_module_above():
+    assert find_violations(find_named_modules) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("voile.rendering", "DRAWN_BY = {'FilterBank': 'voile.report.locally_linear.model_page'}"),
+        ("voile.explaining", "name = 'voile.explain.of_model.additive'"),
+        ("voile.models.ebm.estimator", "def f():\n    return load('voile.report.ebm')"),
+        ("voile.privacy.vault", "place = f'voile.models.{name}'"),
+        ("voile.models.load", "READERS = ['voile.report.model']"),
+    ],
+)
+def test_a_planted_name_of_a_module_above_is_found(name, text):
+    assert find_named_modules(Module(name, text)) != []
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("voile", "HOMES = {'load': 'voile.models.load'}"),
+        ("voile.audit.trials.catalogue", "FAMILIES = ('voile.audit.trials.ebm',)"),
+        ("voile.models.ebm.files", "KIND = 'voile ebm'\nLOG = 'voile.clients'"),
+        ("voile.privacy.ledger", "TOLD = 'drawn by voile.report.kit.page'"),
+    ],
+)
+def test_other_texts_pass(name, text):
+    assert find_named_modules(Module(name, text)) == []

@@ -37,7 +37,7 @@ NO_FILES = {"webbrowser.open"}
 
 PUBLIC = {
     "voile.audit.runs": "what it wrote itself: the runs of an audit on made-up rows",
-    "voile.audit.verify": "the first bytes, which tell a ledger from a receipt or a model",
+    "voile.audit.verification": "the first bytes, which tell a ledger from a receipt or a model",
     "voile.cli.bench": "the docstrings of benchmarks",
     "voile.cli.edit": "scripts of edits, and the quality of a released model",
     "voile.cli.exit_codes": "the null device, in the place of a closed stream",

@@ -27,6 +27,7 @@ ELSEWHERE = {
     "voile.privacy.ledger.job_lines": "federated jobs in a ledger; its tests damage them",
     "voile.privacy.ledger.sql": "the ledger itself",
     "voile.privacy.signing": "private keys of the house itself; its tests damage them",
+    "voile.report.kit.theme": "colours and looks of figures, files of this package",
     "voile.schema.files": "schemas, through Schema",
     "voile.federated.networks.workshop": "weights in memory",
 }

@@ -13,7 +13,6 @@ import filter_models
 import numpy as np
 import prototype_models
 from ebm_models import COLUMNS, make_model
-from voile.models.ebm.history import Edit
 
 from voile import (
     Category,
@@ -26,6 +25,7 @@ from voile import (
     Schema,
 )
 from voile.models.ebm.edit import Editor
+from voile.models.history import Edit
 from voile.models.locally_linear.pictures import SmoothBasis
 
 TINY = (5e-324, -0.0, 1 / 3, -1e-300)

@@ -25,8 +25,9 @@ from needs import find_chromium, needs
 from voile import Budget, Ledger
 from voile.explaining import explain_local
 from voile.privacy.public_rows import encode_public
-from voile.report import influence_page, local_page
-from voile.report.model_report import draw_report
+from voile.report.blackbox import page as influence_page
+from voile.report.ebm import rows_page as local_page
+from voile.report.model.report import draw_report
 from voile.schema import Category
 
 CHROMIUM = find_chromium()

@@ -12,7 +12,7 @@ from voile.errors import DataError, SettingError
 from voile.privacy import noise
 from voile.privacy.budget import Budget
 from voile.privacy.gaussian_dp import mu_of
-from voile.report.audit_page import outcome_text
+from voile.report.audit.page import outcome_text
 
 ROWS = [0.0, 1.0]
 UNIT = 2**20

@@ -17,9 +17,10 @@ from voile.audit.membership.curves import allowed_tpr
 from voile.audit.membership.findings import MembershipAttack, MembershipReport, Roc, RocPoint
 from voile.audit.two_worlds import Estimate
 from voile.rendering import print_record, write_page
-from voile.report import audit_page, membership_page
-from voile.report.audit_page import HEAD, METHODS, STYLE, line_of, outcome_text
-from voile.report.audit_pictures import (
+from voile.report.audit import membership as membership_page
+from voile.report.audit import page as audit_page
+from voile.report.audit.page import HEAD, METHODS, STYLE, line_of, outcome_text
+from voile.report.audit.pictures import (
     READ_IT,
     Scale,
     claim_text,
@@ -29,7 +30,7 @@ from voile.report.audit_pictures import (
     shown_text,
     words_of,
 )
-from voile.report.audit_terminal import MARK, WIDE, draw_bar, print_audit
+from voile.report.audit.terminal import MARK, WIDE, draw_bar, print_audit
 
 sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
 
@@ -185,16 +186,18 @@ def test_what_was_tried_is_told():
     assert "20,011 runs: 10,004 taught the attacker, 10,007 judged it" in text
     assert "1,701 of 1,753 guesses it ventured were right" in text
     assert str(KEPT.advantage) in text
-    alone = audit_page.try_text(find(method="one run", runs=900, judged=900, guesses=0, right=0))
-    assert alone.startswith("900 canaries of one training. It said")
+    one_run = find(method="one run", runs=900, judged=900, guesses=0, right=0)
+    alone = audit_page.draw_page(one_run).split("What was tried")[1]
+    assert "900 canaries of one training. It said" in alone
     assert "guesses" not in alone
 
 
 def test_limits_name_what_these_findings_suppose():
-    assert any("for such noise alone" in one for one in audit_page.limits_of([GAUSSIAN]))
-    assert not any("for such noise alone" in one for one in audit_page.limits_of([KEPT]))
-    assert not any("by chance" in one for one in audit_page.limits_of([KEPT]))
-    assert any("of these 60, at most 3 are" in one for one in audit_page.limits_of(MANY.findings))
+    kept = audit_page.draw_page(KEPT)
+    assert "for such noise alone" in audit_page.draw_page(GAUSSIAN)
+    assert "for such noise alone" not in kept
+    assert "too high by chance" not in kept
+    assert "of these 60, at most 3 are" in audit_page.draw_page(MANY)
 
 
 @pytest.mark.parametrize(

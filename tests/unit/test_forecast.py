@@ -40,8 +40,7 @@ from voile.privacy.accounting import compose
 from voile.privacy.calibrate import calibrate
 from voile.privacy.events import Plan
 from voile.privacy.noise import fixed_noise
-from voile.report.forecast_page import draw_page
-from voile.report.forecast_pictures import draw_attacker, draw_noise, group_columns
+from voile.report.plan.page import draw_attacker, draw_noise, draw_page, group_columns
 
 EVIL = "<script>alert(1)</script>"
 CLASSES_OF_TARGET = Category(["no", "yes"])

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 import torch
 
-import voile.rendering
 from voile.audit.gradient_leakage import (
     SeenUpdate,
     gaussian,
@@ -22,7 +21,7 @@ from voile.audit.gradient_leakage.findings import HEAD, NO_GUARANTEE
 from voile.audit.gradient_leakage.gradients import example_gradients
 from voile.errors import DataError, SettingError
 from voile.privacy import noise
-from voile.report import leakage_page
+from voile.report.audit import leakage as leakage_page
 
 CHANCE = np.random.default_rng(5)
 IMAGES = CHANCE.uniform(0, 1, (4, 1, 8, 8))
@@ -126,14 +125,13 @@ def test_the_report_is_plain_data_and_text(report):
     assert "dB" in str(report["noised"].attacks[0][0])
 
 
-def test_the_page_shows_pictures_and_escapes_names(report, tmp_path, monkeypatch):
+def test_the_page_shows_pictures_and_escapes_names(report, tmp_path):
     page = leakage_page.draw_page(report)
     assert "raw &lt;b&gt;" in page
     assert "raw <b>" not in page
     assert NO_GUARANTEE in page
     assert page.count("data:image/png;base64,") > 20
     assert "<script" not in page
-    monkeypatch.setitem(voile.rendering._DRAWN_BY, "LeakageReport", "voile.report.leakage_page")
     assert report.to_html(tmp_path / "page.html").read_text(encoding="utf-8") == page
 
 

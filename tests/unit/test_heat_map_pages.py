@@ -11,9 +11,9 @@ from test_report_prototypes import check_alone, pictures_of, text_of
 
 from voile.explain.heat_maps.map_text import heat_text, place_text, title_text
 from voile.explain.heat_maps.record import COST, NO_RECEIPT, HeatMaps
-from voile.report import heat_map_page
-from voile.report.heat_map_pictures import paint_heat
-from voile.report.palette import LOWER, RAISE
+from voile.report.kit.theme import LOWER, RAISE
+from voile.report.networks import page as heat_map_page
+from voile.report.networks.page import paint_heat
 
 
 def make_record(rows=3, method="grad_cam", **changes):

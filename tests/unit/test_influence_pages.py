@@ -24,12 +24,12 @@ from test_report_prototypes import check_alone, pictures_of, text_of
 from voile.explain.influence_text import OWN
 from voile.explain.influence_trust import read_trust
 from voile.explain.wording import noisy
-from voile.report import influence_page
-from voile.report.influence_bars import MOST_BARS, PALE, draw_influences, find_influences
-from voile.report.influence_marks import FAINTEST, FULLEST, MOST_TEXT, place_marks
-from voile.report.influence_pictures import paint_asked
-from voile.report.palette import LOWER, RAISE, see_through
-from voile.report.pictures import paint_picture, paint_signed
+from voile.report.blackbox import page as influence_page
+from voile.report.blackbox.bars import PALE, draw_influences, find_influences
+from voile.report.blackbox.page import FAINTEST, FULLEST, MOST_TEXT, paint_asked, place_marks
+from voile.report.kit.bars import MOST_BARS
+from voile.report.kit.pictures import paint_picture, paint_signed
+from voile.report.kit.theme import LOWER, RAISE, see_through
 
 MANY = tuple(f"class {k}" for k in range(15))
 CASES = [

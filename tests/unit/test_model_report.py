@@ -5,9 +5,7 @@ import itertools
 import json
 import math
 import re
-import sys
 from dataclasses import replace
-from types import ModuleType
 
 import numpy as np
 import pytest
@@ -21,6 +19,7 @@ from explained_models import (
     price_model,
 )
 from filter_models import WARD_ROWS, picture_filters, ward_model
+from markupsafe import escape
 from plotly.offline import get_plotlyjs
 from prototype_models import MIXED_ROWS, TUMOUR_ROWS, mixed_model, picture_model, tumour_model
 from test_report_pages import Elements, figures_of
@@ -35,14 +34,13 @@ from voile.models.lvq.estimator import BY_KIND
 from voile.privacy.accounting import compose
 from voile.privacy.events import Gaussian, Plan, Step
 from voile.privacy.public_rows import encode_public
-from voile.report import (
-    filter_page,
-    global_page,
-    prototype_page,
-)
-from voile.report.additive_chooser import MOST_ROWS, typical_bin
-from voile.report.ledger_section import MOST_PARTS
-from voile.report.model_report import draw_report
+from voile.report.ebm import model_page as global_page
+from voile.report.ebm.chooser import MOST_ROWS, typical_bin
+from voile.report.locally_linear import model_page as filter_page
+from voile.report.lvq import model_page as prototype_page
+from voile.report.model.ledger import MOST_PARTS
+from voile.report.model.report import draw_report
+from voile.report.quality import evaluation
 from voile.schema import Category, Number, Unit
 
 PLOTLY = get_plotlyjs()
@@ -156,7 +154,7 @@ def test_every_kind_of_model_has_a_report(model, rows, tmp_path):
     assert "How good it is" not in titles
     for word in ("Receipt for", "Facts about groups", "Being wrong", "Names and kinds"):
         assert word in text
-    assert html.escape(str(model.receipt)) in page
+    assert escape(str(model.receipt)) in page
     assert voile.__version__ in text
     assert ("as they are: nothing hides them" in text) == (rows is not None)
     assert "2.7 times as likely" in text
@@ -254,7 +252,7 @@ def test_names_are_shown_and_never_run():
     assert data["classes"] == [EVIL, WORSE]
     raw = re.search(r'id="model-data">(.*?)</script>', page).group(1)
     assert not re.search("[<>&\u2028\u2029]", raw)
-    assert EVIL not in page.replace(html.escape(EVIL), "")
+    assert EVIL not in page.replace(escape(EVIL), "")
     # As many scripts as the page has of its own: one per figure, plotly, theme, data and form.
     assert len(elements.all("script")) == page.replace(PLOTLY, "").count("<script")
     plain = draw_report(fitted(replace(census_model())))
@@ -319,9 +317,7 @@ def test_long_used_up_and_unlimited_ledgers_are_told():
 
 
 def test_the_evaluation_is_drawn_by_its_own_section(monkeypatch):
-    section = ModuleType("voile.report.evaluation_section")
-    section.draw_section = lambda record: [f"<p>accuracy {record}</p>"]
-    monkeypatch.setitem(sys.modules, "voile.report.evaluation_section", section)
+    monkeypatch.setattr(evaluation, "draw_section", lambda record: escape(f"accuracy {record}"))
     page = draw_report(fitted(census_model()), evaluation=0.87)
     assert titles_of(page)[:3] == ["What this model is", "How good it is", "What matters"]
     assert "accuracy 0.87" in page

@@ -1,6 +1,5 @@
 """Pages of filters show the model's own numbers, need no network, and run no name."""
 
-import html
 import json
 import math
 import re
@@ -18,22 +17,32 @@ from filter_models import (
     wide_filters,
     wide_rows,
 )
+from markupsafe import escape
 from test_report_pages import EVIL, WORSE, figures_of
 from test_report_prototypes import PNG, check_alone, pictures_of, text_of
 
 from voile.explain.wording import noisy, percent, short
 from voile.explaining import explain_global, explain_local
-from voile.report import filter_decision_page, filter_page
-from voile.report.filter_bars import MOST_BARS, draw_contrast, draw_lead, find_contrast, find_lead
-from voile.report.filter_pictures import HARDLY, paint_filter, paint_row
-from voile.report.palette import LOWER, RAISE
-from voile.report.pictures import (
+from voile.report.kit.bars import MOST_BARS
+from voile.report.kit.pictures import (
+    HARDLY,
+    paint_filter,
     paint_grey,
     paint_over,
     paint_picture,
     paint_signed,
     paint_tints,
 )
+from voile.report.kit.theme import LOWER, RAISE
+from voile.report.locally_linear import model_page as filter_page
+from voile.report.locally_linear import rows_page as filter_decision_page
+from voile.report.locally_linear.bars import (
+    draw_contrast,
+    draw_lead,
+    find_contrast,
+    find_lead,
+)
+from voile.report.locally_linear.pictures import paint_row
 from voile.schema import Category, Number
 
 FAINT = [224, 224, 224]
@@ -300,7 +309,7 @@ def test_names_of_pictures_are_never_run():
     for page in pages_of(model, rows):
         elements = check_alone(page)
         assert all(one["src"].startswith(PNG) for one in elements.all("img"))
-        assert html.escape(EVIL) in page
+        assert escape(EVIL) in page
         assert EVIL not in page
 
 

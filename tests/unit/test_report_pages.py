@@ -24,12 +24,14 @@ from voile.errors import SettingError
 from voile.explaining import explain_global, explain_local
 from voile.models.history import Edit
 from voile.rendering import print_record, write_page
-from voile.report import global_page, local_page, summary_page
-from voile.report.budget_bar import budget_bar, budget_key
-from voile.report.importance import draw_importance
-from voile.report.level_shapes import order_levels
-from voile.report.shapes import draw_shape, uses_ranks
-from voile.report.waterfall import MOST_STEPS, draw_waterfall, find_steps
+from voile.report.ebm import model_page as global_page
+from voile.report.ebm import rows_page as local_page
+from voile.report.ebm.model_page import draw_importance
+from voile.report.ebm.rows_page import draw_waterfall, find_steps
+from voile.report.ebm.shapes import draw_shape, order_levels, uses_ranks
+from voile.report.kit.bars import MOST_BARS
+from voile.report.kit.budget import draw_budget, split_budget
+from voile.report.quality import summary as summary_page
 from voile.schema import Category, Number
 from voile.summary.summary import CategorySummary, NumberSummary, Summary
 
@@ -227,7 +229,7 @@ def test_a_waterfall_goes_from_the_base_value_to_the_score():
     told = explain_local(census_model(), CENSUS_ROWS)
     for row in range(4):
         steps = find_steps(told, row, 0)
-        assert len(steps) == MOST_STEPS + 1
+        assert len(steps) == MOST_BARS + 1
         level = told.base_values[0]
         for step in steps:
             assert step.start == pytest.approx(level)
@@ -412,8 +414,10 @@ def test_without_a_guarantee_the_page_says_so():
 
 def test_the_budget_bar_shows_the_shares():
     receipt = make_receipt()
-    assert [trace.x[0] for trace in budget_bar(receipt).data] == pytest.approx([5, 25, 70])
-    assert [text for _, text in budget_key(receipt)] == [
+    assert [trace.x[0] for trace in draw_budget(split_budget(receipt)).data] == pytest.approx(
+        [5, 25, 70]
+    )
+    assert [part.told for part in split_budget(receipt)] == [
         "row count (5 %)",
         "bins (25 %)",
         "scores (70 %)",

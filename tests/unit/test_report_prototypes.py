@@ -1,7 +1,6 @@
 """Pages of prototypes show the model's own numbers, need no network, and run no name."""
 
 import base64
-import html
 import json
 import math
 import re
@@ -12,6 +11,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from explained_models import make_receipt
+from markupsafe import escape
 from prototype_models import (
     MIXED_ROWS,
     TUMOUR_ROWS,
@@ -25,11 +25,19 @@ from test_report_pages import EVIL, WORSE, Elements, figures_of
 
 from voile.explain.wording import noisy, short
 from voile.explaining import explain_global, explain_local
-from voile.report import decision_page, prototype_page
-from voile.report.decision_bars import MOST_BARS, draw_parts, find_parts
-from voile.report.pictures import encode_png, paint_grey, paint_signed, paint_sizes
-from voile.report.prototype_profiles import choose_features, draw_profiles
-from voile.report.relevance import MOST_COLUMNS, draw_pairs, draw_relevance, has_pairs
+from voile.report.kit.bars import MOST_BARS
+from voile.report.kit.pictures import encode_png, paint_grey, paint_signed, paint_sizes
+from voile.report.lvq import model_page as prototype_page
+from voile.report.lvq import rows_page as decision_page
+from voile.report.lvq.figures import (
+    MOST_COLUMNS,
+    choose_features,
+    draw_pairs,
+    draw_profiles,
+    draw_relevance,
+    has_pairs,
+)
+from voile.report.lvq.rows_page import draw_parts, find_parts
 from voile.schema import Category, Number
 
 PNG = "data:image/png;base64,"
@@ -380,7 +388,7 @@ def test_names_of_pictures_are_never_run():
     for page in pages_of(model, model.features.in_units(0.5 * model.prototypes)):
         elements = check_alone(page)
         assert all(one["src"].startswith(PNG) for one in elements.all("img"))
-        assert html.escape(EVIL) in page
+        assert escape(EVIL) in page
         assert EVIL not in page
 
 

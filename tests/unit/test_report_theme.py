@@ -5,10 +5,9 @@ import pytest
 from explained_models import CENSUS_ROWS, census_model
 
 from voile.explaining import explain_local
-from voile.report import local_page
-from voile.report.palette import IN_THE_DARK, SERIES
-from voile.report.relevance import PALE_LOWER, PALE_RAISE, WRITTEN
-from voile.report.theme import DARK, LIGHT, themed
+from voile.report.ebm import rows_page as local_page
+from voile.report.kit.theme import DARK, IN_THE_DARK, LIGHT, SERIES, themed
+from voile.report.lvq.figures import PALE_LOWER, PALE_RAISE, WRITTEN
 
 
 def luminance(colour):

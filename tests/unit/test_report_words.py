@@ -31,15 +31,18 @@ from voile.privacy.accounting import compose
 from voile.privacy.budget import Relation
 from voile.privacy.events import Gaussian, Plan, Step, Threshold
 from voile.privacy.receipt import ReceiptLine
-from voile.report import evaluation_page, forecast_page, influence_page, prototype_page
-from voile.report.additive_chooser import typical_bin
-from voile.report.budget_bar import budget_key
-from voile.report.filter_bars import find_contrast, find_lead
-from voile.report.forecast_pictures import MOST_KINDS, choose_kinds, draw_noise, group_columns
-from voile.report.ledger_section import draw_ledger, find_jobs
-from voile.report.model_report import draw_report
-from voile.report.model_words import promise_text
-from voile.report.plot_text import plot_labels, short_names
+from voile.report.blackbox import page as influence_page
+from voile.report.ebm.chooser import typical_bin
+from voile.report.kit.budget import split_budget
+from voile.report.kit.text import plot_labels, short_names
+from voile.report.locally_linear.bars import find_contrast, find_lead
+from voile.report.lvq import model_page as prototype_page
+from voile.report.model.facts import promise_text
+from voile.report.model.ledger import draw_ledger, find_jobs
+from voile.report.model.report import draw_report
+from voile.report.plan import page as forecast_page
+from voile.report.plan.page import MOST_KINDS, choose_kinds, draw_noise, group_columns
+from voile.report.quality import evaluation as evaluation_page
 from voile.schema import Category, Number
 
 # -- costs --------------------------------------------------------------------------------------
@@ -118,11 +121,11 @@ def test_small_shares_are_not_told_as_nothing():
     receipt = make_receipt()
     shares = (0.001, 0.998, 0)
     lines = [replace(line, share=share) for line, share in zip(receipt.lines, shares, strict=True)]
-    words = [text for _, text in budget_key(replace(receipt, lines=tuple(lines)))]
+    words = [part.told for part in split_budget(replace(receipt, lines=tuple(lines)))]
     assert words == ["row count (under 1 %)", "bins (over 99 %)", "scores (0 %)"]
     ledger = Ledger(Budget(3, 1e-6))
     spend(ledger, "quality", 300.0)
-    parts = " ".join(draw_ledger(ledger, ""))
+    parts = draw_ledger(ledger, "")
     assert "quality (under 1 %)" in parts
     assert "under 1 % of the budget is used" in parts
 
@@ -140,12 +143,10 @@ def test_a_job_in_steps_is_one_line_with_what_it_took_in_the_end():
     assert [one.state for one in jobs] == ["paid", "paid", "set aside"]
     assert math.isclose(jobs[1].net.loss, 2 * jobs[0].net.loss, rel_tol=1e-6)
     assert math.isclose(sum(one.net.loss for one in jobs), ledger.history()[-1].total.loss)
-    parts = draw_ledger(ledger, paid.id)
-    whole = next(part for part in parts if part.startswith('<div class="wide"'))
+    whole, folded = draw_ledger(ledger, paid.id).split("<details>")
     assert whole.count("<tr>") == 4
     # The model was paid by a step of the second job.
     assert whole.count("this model") == 1
-    folded = next(part for part in parts if part.startswith("<details>"))
     assert "All 6 lines" in folded
     assert folded.count("<tr>") == 7
 

@@ -34,7 +34,7 @@ from voile.models.training_settings import (
     restore_parameters,
     unrecorded_settings,
 )
-from voile.report.model_report import draw_report
+from voile.report.model.report import draw_report
 
 CHANCE = np.random.default_rng(0)
 X = {"a": CHANCE.uniform(0, 10, 300), "b": CHANCE.uniform(0, 10, 300)}

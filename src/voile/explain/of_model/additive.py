@@ -15,12 +15,14 @@ from voile.explain.of_model.given_values import tell_rows
 from voile.explain.plain_text import CLASS_SCORE
 from voile.explain.term import ExplainedTerm
 from voile.explain.wording import interval_texts
+from voile.explaining import explains
 from voile.models.ebm.model import MISSING, AdditiveModel, Term
 from voile.models.history import Edit
 from voile.privacy.public_rows import encode_public
 from voile.schema import Number
 
 
+@explains(AdditiveModel)
 def explain_global(model: AdditiveModel) -> GlobalExplanation:
     """Show a whole model: the shape of every term, with its noise and its importance."""
     return GlobalExplanation(
@@ -39,6 +41,7 @@ def _history(model: AdditiveModel) -> tuple[Edit, ...]:
     return () if model.history == model.edits else model.history
 
 
+@explains(AdditiveModel, rows=True)
 def explain_local(model: AdditiveModel, X: object) -> LocalExplanation:
     """Show what each feature added to the scores of some rows.
 

@@ -17,6 +17,7 @@ from voile.explain.filter_bank import FilterBank
 from voile.explain.filter_decisions import FilterDecision, FilterDecisions
 from voile.explain.of_model.given_values import explain_features, tell_features
 from voile.explain.plain_text import CLASS_SCORE
+from voile.explaining import explains
 from voile.models.locally_linear.model import LocallyLinearModel
 from voile.models.pixels import flatten_pictures
 from voile.privacy.public_rows import encode_public
@@ -28,6 +29,7 @@ _SMALLEST = 1e-3
 picture: dividing by so little would show noise."""
 
 
+@explains(LocallyLinearModel)
 def explain_global(model: LocallyLinearModel) -> FilterBank:
     """Show a whole model: the filters of each class with their noise, and how much each counts."""
     return FilterBank(
@@ -46,6 +48,7 @@ def explain_global(model: LocallyLinearModel) -> FilterBank:
     )
 
 
+@explains(LocallyLinearModel, rows=True)
 def explain_local(model: LocallyLinearModel, X: object) -> FilterDecisions:
     """Show why some rows got their class: the maps that counted, and what each input added.
 

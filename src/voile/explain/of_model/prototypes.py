@@ -19,6 +19,7 @@ from voile.explain.prototype_decisions import (
     PrototypeDecisions,
 )
 from voile.explain.prototype_explanation import MOST_PAIRS, PrototypeExplanation
+from voile.explaining import explains
 from voile.models.lvq.model import PrototypeModel
 from voile.privacy.public_rows import encode_public
 
@@ -27,6 +28,7 @@ Floats = NDArray[np.float64]
 UNITS = "squared distance"
 
 
+@explains(PrototypeModel)
 def explain_global(model: PrototypeModel) -> PrototypeExplanation:
     """Show a whole model: every prototype with its noise, and what the distance looks at."""
     features, matrix = model.features, model.relevance
@@ -60,6 +62,7 @@ def explain_global(model: PrototypeModel) -> PrototypeExplanation:
     )
 
 
+@explains(PrototypeModel, rows=True)
 def explain_local(model: PrototypeModel, X: object) -> PrototypeDecisions:
     """Show why some rows got their class, and what would have to change for another.
 

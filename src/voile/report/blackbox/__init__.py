@@ -1,0 +1,5 @@
+"""Pages of explained black boxes."""
+
+from voile.report.blackbox import page, terminal
+
+__all__ = ["page", "terminal"]

@@ -1,0 +1,68 @@
+"""Influences in a terminal: tables with bars, marked words, or small heat maps of characters."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.text import Text
+
+from voile.explain import influence_text as text
+from voile.explain.influence_words import cut_words, split_text
+from voile.explain.influences import Influences
+from voile.rendering import prints
+from voile.report.blackbox.bars import find_influences
+from voile.report.kit import terminal as kit
+from voile.report.kit.pictures import sum_channels
+
+MOST_PARTS, MOST_TEXT, WIDE = 8, 400, 32
+
+_HEAD = ("feature", "part", "against", "for")
+
+
+@prints(Influences)
+def print_influences(console: Console, record: Influences) -> None:
+    """Print what moved the scores of the first rows."""
+    kit.say(console, text.meaning_text(record))
+    console.print()
+    kit.print_rows(console, len(record), lambda row: _print_row(console, record, row))
+    kit.print_receipt(console, record)
+
+
+def _print_row(console: Console, record: Influences, row: int) -> None:
+    kit.say(console, text.title_text(record, row), style="bold")
+    if not record.outputs:
+        return
+    output = record.outputs_by_score(row)[0]
+    if record.words and record.texts:
+        console.print(_marked(record, row, output))
+    if record.picture is not None:
+        values = sum_channels(record.values[row, :, output], record.picture)
+        console.print(kit.shade_signed(values.reshape(record.picture[:2]), WIDE))
+        console.print()
+    elif record.features:
+        parts = find_influences(record, row, output, most=MOST_PARTS)
+        console.print(kit.tabulate_parts(parts, _HEAD))
+    kit.say(
+        console,
+        text.local_score_text(record, row, output),
+        text.trust_text(record, row, output),
+        text.answer_text(record, row),
+        text.read_text(record, row),
+        text.noise_text(record, row, output),
+    )
+    count = len(record.outputs)
+    if count > 1:
+        console.print(f"Told: the highest of {count} scores; to_frame() has them all.")
+    console.print()
+
+
+def _marked(record: Influences, row: int, output: int) -> Text:
+    """The text, its words in orange or blue if they are beyond their noise."""
+    whole, text = record.texts[row], Text()
+    seen = cut_words(whole, MOST_TEXT)
+    doubtful, values = record.doubtful[row, :, output], record.values[row, :, output]
+    for one in split_text(seen, record.features):
+        style = ""
+        if one.feature is not None and not doubtful[one.feature]:
+            style = "bold dark_orange" if values[one.feature] > 0 else "bold blue"
+        text.append(one.text, style=style)
+    return text if seen == whole else text.append(" …")

@@ -1,0 +1,138 @@
+"""The page of a whole model: what matters, the shape of every term, edits, and the receipt."""
+
+from __future__ import annotations
+
+import plotly.graph_objects as go
+from markupsafe import Markup
+
+from voile.explain import plain_text
+from voile.explain.global_explanation import GlobalExplanation
+from voile.explain.plain_text import extremes, leading_output
+from voile.explain.term import ExplainedTerm
+from voile.explain.wording import noisy, short, spread
+from voile.models.history import Edit, tell_edits
+from voile.rendering import draws
+from voile.report.ebm.shapes import MOST_BANDS, draw_shape, uses_ranks
+from voile.report.kit import theme
+from voile.report.kit.html import Templates, parts
+from voile.report.kit.page import Section, compose_page
+from voile.report.kit.text import plot_labels, plot_text
+
+MOST_TERMS = 40
+
+_html = Templates("ebm/model.html", text=plain_text)
+
+
+@draws(GlobalExplanation)
+def draw_page(record: GlobalExplanation) -> str:
+    """The whole page as HTML."""
+    history = record.history or record.edits
+    changed = draw_history(history, record.edits) if history else ""
+    body = _html.page(draw_lead(record), draw_sections(record), changed)
+    return compose_page("What the model does", body, record.receipt, cost=record.cost)
+
+
+def draw_lead(record: GlobalExplanation) -> Markup:
+    """What the model is, in a few sentences."""
+    return _html.lead(record)
+
+
+def draw_sections(record: GlobalExplanation, *, linked: bool = False) -> list[Section]:
+    """What matters, and the shape of each term; ``linked``, with an anchor at every shape."""
+    ranked = record.ranked
+    words = ", ".join(f"{term.name} {short(float(term.importance.sum()))}" for term in ranked[:10])
+    left = len(ranked) - MOST_TERMS
+    matters = _html.importance(record, draw_importance(record), words, left)
+    terms = _html.reading(len(record.outputs) > MOST_BANDS)
+    for i, term in enumerate(ranked):
+        terms += _draw_term(record, term, i, linked=linked)
+    anchors = tuple((f"shape-{i}" if linked else "", term.name) for i, term in enumerate(ranked))
+    return [
+        Section("What matters", "importance-of-terms", matters),
+        Section("Each term", "terms", terms, anchors),
+    ]
+
+
+def _draw_term(
+    record: GlobalExplanation, term: ExplainedTerm, position: int, *, linked: bool
+) -> Markup:
+    outputs = record.outputs
+    low, high = extremes(term)
+    about = f" (for {outputs[leading_output(term)]})" if len(outputs) > 1 else ""
+    rows = [
+        [
+            label,
+            *map(noisy, term.scores[i].tolist(), term.standard_errors[i].tolist()),
+            f"{float(term.counts[i]):,.0f}{spread(float(term.count_errors[i]))}",
+        ]
+        for i, label in enumerate(term.labels)
+    ]
+    return _html.term(
+        term,
+        position,
+        linked=linked,
+        ranks=term.kind == "number" and uses_ranks(term),
+        figure=draw_shape(term, outputs, record.units),
+        description=f"Shape of {term.name}{about}: lowest {low}, highest {high}",
+        head=["bin", *(["score"] if len(outputs) == 1 else outputs), "rows"],
+        rows=rows,
+    )
+
+
+def draw_history(history: tuple[Edit, ...], edits: tuple[Edit, ...]) -> Markup:
+    """A table of what people did: who, when, what and why; ``edits`` are in force."""
+    rows = [
+        [edit.who, edit.when, edit.term, words, edit.why]
+        for edit, words in tell_edits(history, edits)
+    ]
+    return parts.table(["who", "when", "term", "what", "why"], rows)
+
+
+def draw_importance(record: GlobalExplanation) -> go.Figure:
+    """Draw a bar per term (the first `MOST_TERMS`), with a mark at what noise alone would give.
+
+    Several outputs are stacked: the length of a bar is the sum over outputs.
+    """
+    terms = record.ranked[:MOST_TERMS]
+    single = len(record.outputs) == 1
+    heights = list(range(len(terms)))
+    figure = go.Figure()
+    for k, output in enumerate(record.outputs):
+        about = "" if single else f" ({plot_text(output)})"
+        sizes = [float(term.importance[k]) for term in terms]
+        figure.add_bar(
+            x=sizes,
+            y=heights,
+            orientation="h",
+            marker={
+                "color": theme.INK if single else theme.series_colour(k),
+                "pattern": {"shape": theme.series_pattern(k), "solidity": 0.4},
+                "line": {"color": "white", "width": 0.5},
+            },
+            name="importance" if single else plot_text(output, 30),
+            hovertext=[
+                f"<b>{plot_text(term.name)}</b>{about}: {short(size)}"
+                for term, size in zip(terms, sizes, strict=True)
+            ],
+            hoverinfo="text",
+        )
+    noises = [float(term.noise_importance.sum()) for term in terms]
+    figure.add_scatter(
+        x=noises,
+        y=heights,
+        mode="markers",
+        marker={"symbol": "line-ns", "size": 14, "line": {"width": 2, "color": "#000"}},
+        name="noise alone",
+        hovertext=[f"noise alone would give about {short(noise)}" for noise in noises],
+        hoverinfo="text",
+    )
+    units = plot_text(record.units) if single else "all scores together"
+    labels = plot_labels([term.name for term in terms], 22)
+    return theme.dress(
+        figure,
+        24 * len(terms) + 110 + theme.legend_room(len(record.outputs)),
+        "named bars",
+        barmode="stack",
+        xaxis_title=f"importance ({units})",
+        yaxis=theme.names_axis(labels),
+    )

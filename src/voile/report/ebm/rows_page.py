@@ -1,0 +1,120 @@
+"""The page of single rows: a waterfall each, from the base value to the score, and words."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import plotly.graph_objects as go
+from markupsafe import Markup
+
+from voile.explain import plain_text
+from voile.explain.local_explanation import LocalExplanation
+from voile.explain.plain_text import row_text, told_values
+from voile.explain.wording import noisy, percent
+from voile.rendering import draws
+from voile.report.ebm.shapes import score_title
+from voile.report.kit.bars import Part, draw_steps, parts_text, rank_parts, value_label
+from voile.report.kit.html import Templates
+from voile.report.kit.page import compose_page
+from voile.report.kit.text import short_names
+
+MOST_ROWS = 20
+
+_html = Templates("ebm/rows.html", text=plain_text)
+
+MOST_NAME = 20
+
+
+@draws(LocalExplanation)
+def draw_page(record: LocalExplanation) -> str:
+    """The whole page as HTML."""
+    body = _html.page(record, MOST_ROWS)
+    for row in range(min(len(record), MOST_ROWS)):
+        body += _draw_row(record, row)
+    return compose_page(
+        "Why these answers", body, record.receipt, cost=record.cost, holds_rows=True
+    )
+
+
+def _draw_row(record: LocalExplanation, row: int) -> Markup:
+    k = record.told_output(row)
+    several = len(record.outputs) > 1
+    chances = [percent(one) for one in record.predictions[row].tolist()] if several else []
+    named = zip(record.classes, chances, strict=False)
+    return _html.row(
+        record,
+        row,
+        title=row_text(record, row),
+        chances=", ".join(f"{name} {share}" for name, share in named),
+        told=k,
+        figure=draw_waterfall(record, row),
+        words=parts_text(find_steps(record, row, k)),
+        table=_tabulate(record, row),
+    )
+
+
+def _tabulate(record: LocalExplanation, row: int) -> list[list[str]]:
+    """What every feature added to each output, the base value, and the score."""
+    lines = zip(
+        (*record.features, "base value", "score"),
+        (*told_values(record, row), "", ""),
+        (*record.values[row], record.base_values, record.scores[row]),
+        (*record.standard_errors[row], record.base_errors, record.score_errors[row]),
+        strict=True,
+    )
+    return [
+        [name, text, *map(noisy, sizes.tolist(), errors.tolist())]
+        for name, text, sizes, errors in lines
+    ]
+
+
+def find_steps(record: LocalExplanation, row: int, output: int) -> list[Part]:
+    """Steps of one row, the greatest first, the rest summed (their noise taken as independent)."""
+    names, texts = short_names(record.features, MOST_NAME), told_values(record, row)
+
+    def tell(j: int) -> tuple[str, tuple[str, ...]]:
+        read = record.read_as[row][j]
+        label = value_label(names[j], record.given[row][j], read or "")
+        return label, (f"{record.features[j]} = {texts[j]}",)
+
+    steps, level = [], float(record.base_values[output])
+    sizes, errors = record.values[row, :, output], record.standard_errors[row, :, output]
+    for part in rank_parts(record.features, sizes, errors, tell, "features"):
+        steps.append(replace(part, start=level))
+        level += part.size
+    return steps
+
+
+def find_ends(
+    record: LocalExplanation, row: int, output: int, total: str = "score"
+) -> tuple[Part, Part]:
+    """Where a row starts and where it ends."""
+    start, error = record.base_values[output], record.base_errors[output]
+    score, noise = record.scores[row, output], record.score_errors[row, output]
+    return (
+        Part("base value", (), float(start), float(error), added=False),
+        Part(total, (), float(score), float(noise), added=False),
+    )
+
+
+def draw_waterfall(record: LocalExplanation, row: int, output: int | None = None) -> go.Figure:
+    """Draw how one row got its score.
+
+    Parameters
+    ----------
+    record : LocalExplanation
+    row : int
+        Position of the row.
+    output : int or None
+        Position of the output; None for the one that tells most (the predicted class).
+
+    Returns
+    -------
+    Figure
+        Base value at the top, a floating bar per feature, the score at the bottom; whiskers are
+        two standard errors of the noise.
+    """
+    k = record.told_output(row) if output is None else output
+    base, score = find_ends(record, row, k)
+    title = score_title((record.outputs[k],), record.units)
+    return draw_steps(base, find_steps(record, row, k), score, title)

@@ -1,0 +1,92 @@
+"""Additive models in a terminal: terms with their shapes, and the steps of single rows."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from voile.explain import plain_text as text
+from voile.explain.global_explanation import GlobalExplanation
+from voile.explain.local_explanation import LocalExplanation
+from voile.explain.term import ExplainedTerm
+from voile.explain.wording import short, signed
+from voile.rendering import prints
+from voile.report.ebm.rows_page import find_ends, find_steps
+from voile.report.kit import terminal as kit
+
+MOST_CLASS, CURVE = 12, 24
+BLOCKS = "▁▂▃▄▅▆▇█"
+
+
+@prints(GlobalExplanation)
+def print_terms(console: Console, record: GlobalExplanation) -> None:
+    """Print all terms by importance."""
+    kit.say(console, f"Terms by importance: {text.score_text(record)}", style="bold")
+    console.print(tabulate_terms(record))
+    if len(record.outputs) > 1:
+        kit.say(console, "Shapes are of the class whose score the term moves most.")
+        console.print(Text(text.class_scores_text(record)))
+    kit.print_receipt(console, record)
+
+
+@prints(LocalExplanation)
+def print_answers(console: Console, record: LocalExplanation) -> None:
+    """Print how the first rows got their scores."""
+
+    def print_row(row: int) -> None:
+        kit.say(console, text.row_text(record, row), style="bold")
+        console.print(tabulate_row(record, row))
+        console.print()
+
+    several = len(record.outputs) > 1
+    kit.print_rows(
+        console, len(record), print_row, text.class_scores_text(record) if several else ""
+    )
+    kit.print_receipt(console, record)
+
+
+def tabulate_terms(record: GlobalExplanation) -> Table:
+    """All terms by importance with their shapes; of several outputs, the one that moves most."""
+    several = len(record.outputs) > 1
+    table = kit.plain_table()
+    table.add_column("term", no_wrap=True, max_width=18, min_width=8)
+    table.add_column("importance", no_wrap=True, justify="right", min_width=10)
+    # A line has no room for a bar beside the name of a class.
+    table.add_column("class" if several else "", no_wrap=True, min_width=kit.BAR)
+    table.add_column("lowest, shape, highest", no_wrap=True)
+    top = max([float(term.importance.sum()) for term in record.terms] + [0.0])
+    for term in record.ranked:
+        size = float(term.importance.sum())
+        name = text.cut_text(record.outputs[text.leading_output(term)], MOST_CLASS)
+        table.add_row(
+            Text(term.name),
+            short(size),
+            Text(name) if several else kit.bar_text(size, top),
+            Text(_shape(term, most=9 if several else 11)),
+        )
+    return table
+
+
+def tabulate_row(record: LocalExplanation, row: int) -> Table:
+    """The steps of one row's waterfall."""
+    output = record.told_output(row)
+    base, score = find_ends(record, row, output, text.sum_text(record, output))
+    steps, head = find_steps(record, row, output), ("feature", "adds", "lowers", "raises")
+    return kit.tabulate_parts(steps, head, before=[base], after=[score])
+
+
+def _shape(term: ExplainedTerm, *, most: int) -> str:
+    """A number's curve between its ends; a category's lowest and highest level."""
+    if term.kind == "category" or not term.regular:
+        return ", ".join(text.extremes(term, most=most))
+    scores = term.scores[: term.regular, text.leading_output(term)]
+    picked: NDArray[np.float64] = scores[
+        np.linspace(0, len(scores) - 1, min(CURVE, len(scores))).round().astype(int)
+    ]
+    low, high = float(picked.min()), float(picked.max())
+    width = max(high - low, 1e-300)
+    curve = "".join(BLOCKS[round((float(one) - low) / width * 7)] for one in picked)
+    return f"{signed(low)} {curve} {signed(high)}"

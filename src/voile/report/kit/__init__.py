@@ -1,0 +1,1 @@
+"""What all pages share: frame, look, pictures, bars, texts, and the terminal."""

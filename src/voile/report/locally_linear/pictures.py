@@ -1,0 +1,138 @@
+"""Filters and inputs that are pictures, as cards of a page."""
+
+from __future__ import annotations
+
+import numpy as np
+from markupsafe import Markup
+
+from voile.explain.filter_bank import FilterBank
+from voile.explain.filter_decisions import FilterDecisions
+from voile.explain.filter_text import noise_text, spread_text
+from voile.explain.picture_likeness import draw_likeness
+from voile.explain.picture_shape import PictureShape
+from voile.explain.wording import percent, short
+from voile.report.kit import pictures as kit
+from voile.report.kit.html import parts
+from voile.report.kit.pictures import Picture, Pixels
+
+MOST_FILTERS = 4
+"""Filters of a row that are drawn, those that counted most."""
+
+
+def is_coloured(shape: PictureShape) -> bool:
+    """Whether pictures have the three channels of colours."""
+    return len(shape) == 3 and shape[2] == 3
+
+
+def place_class(bank: FilterBank, k: int) -> Markup:
+    """What a class looks for: its likeness, its blended filter, and the filter without noise."""
+    shape, likeness = bank.image_shape, bank.likeness
+    assert shape is not None
+    assert likeness is not None
+    name, errors = f"'{bank.outputs[k]}'", bank.contrast_errors[k]
+    pictures = [
+        Picture(kit.paint_picture(likeness[k], shape), "looks for", f"What {name} looks for"),
+        Picture(kit.paint_filter(bank.contrast[k], shape), "filter", f"Blended filter of {name}"),
+    ]
+    if is_coloured(shape):
+        tints = kit.paint_tints(bank.contrast[k], shape)
+        pictures.append(Picture(tints, "in colours", f"Blended filter of {name} in colours"))
+    if errors.max(initial=0.0) > 0:
+        clear = kit.paint_filter(bank.contrast[k], shape, errors)
+        pictures.append(
+            Picture(clear, "beyond noise", f"Filter of {name}, grey where it may be noise")
+        )
+    notes = [text for text in (spread_text(bank, k), noise_text(bank, k)) if text]
+    return parts.card(name, pictures, notes)
+
+
+def place_summary(bank: FilterBank, k: int) -> Markup:
+    """The filters of a class that count most and differ, each beside what it looks for."""
+    shape, likeness = bank.image_shape, bank.filter_likeness
+    assert shape is not None
+    assert likeness is not None
+    pictures = []
+    for m in bank.summary[k]:
+        about = f"filter {m + 1} of '{bank.outputs[k]}'"
+        share = percent(float(bank.shares[k, m]))
+        looks = kit.paint_picture(likeness[k, m], shape)
+        drawn = kit.paint_filter(bank.distinct[k, m], shape)
+        pictures.append(Picture(looks, f"no. {m + 1}, {share}", f"What {about} looks for"))
+        pictures.append(Picture(drawn, f"its filter no. {m + 1}", f"Picture of {about}"))
+    return parts.card(f"'{bank.outputs[k]}'", pictures)
+
+
+def place_all(bank: FilterBank, k: int) -> Markup:
+    """All filters of a class, those that count most first."""
+    shape = bank.image_shape
+    assert shape is not None
+    pictures = [
+        Picture(
+            kit.paint_filter(bank.distinct[k, m], shape),
+            f"no. {m + 1}, {percent(float(bank.shares[k, m]))}",
+            f"Picture of filter {m + 1} of '{bank.outputs[k]}'",
+        )
+        for m in map(int, bank.ranked[k])
+    ]
+    return parts.card(f"'{bank.outputs[k]}'", pictures)
+
+
+def paint_row(record: FilterDecisions, row: int) -> Pixels:
+    """The row itself as a picture, between the bounds of its pixels."""
+    assert record.image_shape is not None
+    lower = np.array([one.lower for one in record.features])
+    width = np.array([one.upper for one in record.features]) - lower
+    shares = (record.decisions[row].values - lower) / width
+    return kit.paint_picture(shares, record.image_shape)
+
+
+def place_row(record: FilterDecisions, row: int) -> list[Markup]:
+    """The row beside what its class and the runner-up looked for, and what decided."""
+    shape, likeness = record.image_shape, record.likeness(row)
+    assert shape is not None
+    assert likeness is not None
+    one, input_picture = record.decisions[row], paint_row(record, row)
+    filters, added = record.distinct(row), record.contributions(row)
+    # Without what it adds to every class alike, which decides nothing.
+    own = added - added.mean(axis=0) if len(added) > 1 else added
+    cards = [parts.card("", [Picture(input_picture, "this row", "Picture of this row")])]
+    for k in (one.predicted, one.runner_up):
+        if k < 0:
+            continue
+        name = f"'{record.outputs[k]}'"
+        painted = kit.paint_over(kit.sum_channels(own[k], shape), input_picture)
+        pictures = [
+            Picture(kit.paint_picture(likeness[k], shape), "looks for", f"What {name} looks for"),
+            Picture(kit.paint_filter(filters[k], shape), "blended filter", f"Filter of {name}"),
+            Picture(painted, "what pixels added", f"What the pixels added to {name}"),
+        ]
+        title = f"{name}: score {short(float(one.scores[k]))}"
+        cards.append(parts.card(title, pictures))
+    if one.runner_up >= 0:
+        lead = kit.sum_channels(record.against(row), shape)
+        caption = "orange speaks for the first, blue for the second"
+        drawn = Picture(kit.paint_over(lead, input_picture), caption, f"Picture: {caption}")
+        right, wrong = (record.outputs[k] for k in (one.predicted, one.runner_up))
+        cards.append(parts.card(f"'{right}' or '{wrong}'", [drawn]))
+    return cards
+
+
+def place_ranked(record: FilterDecisions, row: int, output: int) -> Markup:
+    """The filters of a class that counted most for the row, with their weights."""
+    shape, one = record.image_shape, record.decisions[row]
+    assert shape is not None
+    common = record.filters.mean(axis=0) if len(record.outputs) > 1 else 0.0
+    ranked = list(one.ranked(output)[:MOST_FILTERS])
+    filters = (record.filters[output] - common)[ranked]
+    likeness = draw_likeness(filters, record.average, shape)
+    pictures = []
+    for n, m in enumerate(ranked):
+        about = f"filter {m + 1} of '{record.outputs[output]}'"
+        share, says = float(one.shares[output, m]), float(one.map_scores[output, m])
+        caption = f"no. {m + 1}: {percent(share)}, says {short(says)}"
+        looks = kit.paint_picture(likeness[n], shape)
+        pictures.append(Picture(looks, caption, f"What {about} looks for"))
+        drawn = kit.paint_filter(filters[n], shape)
+        pictures.append(Picture(drawn, f"its filter no. {m + 1}", f"Picture of {about}"))
+    title = f"Filters of '{record.outputs[output]}' that counted most"
+    return parts.card(title, pictures)

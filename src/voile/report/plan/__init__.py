@@ -1,0 +1,5 @@
+"""Pages of forecasts."""
+
+from voile.report.plan import page, terminal
+
+__all__ = ["page", "terminal"]

@@ -1,0 +1,5 @@
+"""Pages of figures: how good models and explanations are, and what a table looks like."""
+
+from voile.report.quality import evaluation, explainer, summary
+
+__all__ = ["evaluation", "explainer", "summary"]
