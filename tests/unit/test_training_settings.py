@@ -281,7 +281,7 @@ HOSTILE = [
     ("cyclic", {"delta": 2}, "'delta' of 'settings'"),
     ("cyclic", {"monotone": {"a": "increasing"}}, "'monotone' of 'settings'"),
     ("cyclic", {"monotone": {"pairs": [["a", "up"]]}}, "'monotone' of 'settings'"),
-    ("cyclic", {"monotone": {"pairs": [["a"]]}}, "pairs of a key and a value"),
+    ("cyclic", {"monotone": {"pairs": [["a"]]}}, "length 2"),
     ("cyclic", {"monotone": {"pairs": ["ab"]}}, "must be a list"),
     ("cyclic", {"monotone": {"pairs": [[["a"], "increasing"]]}}, "pairs of a key"),
     ("cyclic", {"monotone": {"pairs": [[{}, "increasing"]]}}, "pairs of a key"),

@@ -71,7 +71,7 @@ def read_settings(data: object, kind: type) -> Settings:
                 f"In {SETTINGS.what} is the unknown field {show(name)}: use the version of Voile "
                 "that wrote it."
             )
-        if not _is_object(value):
+        if not _is_object(value, name):
             _restore(value, hints[name], name)
     return found
 
@@ -89,7 +89,7 @@ def restore_parameters(settings: Settings, kind: type) -> dict[str, Any]:
 def unrecorded_settings(settings: Settings, kind: type) -> tuple[str, ...]:
     """Parameters whose value is not known: objects, and those that came with a later version."""
     return tuple(
-        name for name in _hints(kind) if name not in settings or _is_object(settings[name])
+        name for name in _hints(kind) if name not in settings or _is_object(settings[name], name)
     )
 
 
@@ -164,11 +164,15 @@ class _Pairs:
     pairs: tuple[tuple[Any, Any], ...]
 
 
-def _is_object(data: object) -> bool:
+def _reader(name: str) -> Strict:
+    return Strict(ModelError, f"{name!r} of '{FIELD}' of a model")
+
+
+def _is_object(data: object, name: str) -> bool:
     """Whether only the kind of the value is told."""
     if not (isinstance(data, Mapping) and "object" in data):
         return False
-    decode(_Object, data, SETTINGS)
+    decode(_Object, data, _reader(name))
     return True
 
 
@@ -190,12 +194,14 @@ def _read(data: object, name: str) -> Any:
     if isinstance(data, list):
         return tuple(_read(one, name) for one in data)
     if isinstance(data, Mapping):
-        pairs = decode(_Pairs, data, SETTINGS).pairs
+        pairs = decode(_Pairs, data, _reader(name)).pairs
         if any(isinstance(key, (list, Mapping)) for key, _ in pairs):
-            raise ModelError(f"In {SETTINGS.what}, {name!r} has a key that can be none.")
+            raise ModelError(
+                f"In a model, {name!r} of '{FIELD}' must be pairs of a key and a value."
+            )
         found = {key: _read(value, name) for key, value in pairs}
         if len(found) < len(pairs):
-            raise ModelError(f"In {SETTINGS.what}, {name!r} has a key twice: use another copy.")
+            raise ModelError(f"In a model, {name!r} of '{FIELD}' has a key twice: use a copy.")
         return found
     return data
 
