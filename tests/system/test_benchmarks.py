@@ -1,17 +1,12 @@
 """The synthetic tables of the EBM benchmark: the same each time, and of the shape that is said."""
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
 
+from benchmarks.ebm import data as ebm_data
+from benchmarks.kit.data_folder import load_all
 from voile import Category, Number
-
-sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
-
-import ebm_data
 
 ROWS = 2_000
 # Name, task, numbers, categories.
@@ -94,7 +89,7 @@ def test_big_tables_continue_where_a_shorter_one_ends(monkeypatch):
 
 def test_a_public_set_that_is_missing_is_skipped_and_said_to_be(monkeypatch, tmp_path, capsys):
     monkeypatch.setenv("VOILE_DATA", str(tmp_path))
-    assert list(ebm_data.load_all(["adult"])) == []
+    assert list(load_all(ebm_data.load, ["adult"])) == []
     said = capsys.readouterr().err
     assert "skipped adult" in said
     assert "VOILE_DATA" in said
