@@ -254,8 +254,9 @@ def run_clients(rounds: int = 25, epsilon: float = 8.0) -> dict[str, Any]:
     rows = []
     # Clipped updates of few rows disagree, and their mean is short: more clients, longer steps.
     for clients, fraction, server_rate in ((1_000, 0.1, 4.0), (100, 0.3, 1.0)):
-        spread = federation(images, clients, "iid", 0)
         for noise in ("client", "none"):
+            # Anew: a client's ledger holds promises for clients or for rows, never both.
+            spread = federation(images, clients, "iid", 0)
             model = FedAvgClassifier(
                 noise=noise,  # type: ignore[arg-type]
                 epsilon=epsilon,

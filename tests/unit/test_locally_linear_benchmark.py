@@ -203,7 +203,7 @@ def test_the_ratio_is_that_of_the_fastest_way():
     fresh = [speed.FreshFit("plain", 9.0, 300.0, 2_500.0, 0.0)]
     found = report.Findings({}, race=race, fresh=fresh)
     assert [row[-1] for row in report.bars(found)] == ["no", "no", "yes", "no"]
-    assert json.loads(found.to_json())["race"]["ratios"] == {"whole_fit": 3.0, "steps": 6.0}
+    assert found.to_dict()["race"]["ratios"] == {"whole_fit": 3.0, "steps": 6.0}
     assert "| ghost | 30 s | - | 3.0 | 6.0 |" in report.markdown(found)
 
 
