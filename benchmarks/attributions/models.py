@@ -25,21 +25,6 @@ Floats = NDArray[np.float64]
 DELTA = 1e-5
 SIDE = 28
 SETS = ("mnist", "fashion_mnist")
-CLASS_NAMES = {
-    "mnist": tuple(str(k) for k in range(10)),
-    "fashion_mnist": (
-        "T-shirt",
-        "trouser",
-        "pullover",
-        "dress",
-        "coat",
-        "sandal",
-        "shirt",
-        "sneaker",
-        "bag",
-        "boot",
-    ),
-}
 
 LOT, CLIP, RATE, MOMENTUM = 2_048, 0.1, 2.0, 0.9
 """DP-SGD: expected size of a Poisson lot, bound of a gradient, size and inertia of steps."""

@@ -1,4 +1,4 @@
-"""The plots of the explainer benchmark: loss by questions, epsilon by questions, loss by density.
+"""The plot of the explainer benchmark: loss by the number of questions.
 
 Not a script: see `quality.py`.
 """
@@ -56,93 +56,14 @@ def crossover(found: Findings) -> go.Figure | None:
     return plot
 
 
-def budget(found: Findings) -> go.Figure | None:
-    if not found.curves:
-        return None
-    plot = go.Figure()
-    for one in found.curves:
-        plot.add_trace(
-            go.Scatter(
-                x=list(one.counts),
-                y=list(one.epsilons),
-                name=f"{one.strategy} ({one.steps:.0f} steps, loss {one.loss.value:.2g})",
-                mode="lines+markers",
-                line={"color": COLOURS[one.strategy]},
-            )
-        )
-    plot.update_layout(
-        template="plotly_white",
-        height=460,
-        title=f"Epsilon spent, {found.curves[0].set} (as Figures 2 and 3 of the paper)",
-        xaxis_title="questions answered",
-        yaxis_title="epsilon (delta 1e-6)",
-    )
-    return plot
-
-
-def losses(found: Findings) -> go.Figure | None:
-    """Bars of every strategy, per set, setting and epsilon."""
-    if not found.losses:
-        return None
-    plot = go.Figure()
-    for strategy in dict.fromkeys(one.strategy for one in found.losses):
-        line = [one for one in found.losses if one.strategy == strategy]
-        plot.add_trace(
-            go.Bar(
-                x=[f"{one.set}, {one.setting}, eps {one.epsilon:g}" for one in line],
-                y=[one.loss.value for one in line],
-                error_y={"type": "data", "array": [one.loss.error for one in line]},
-                name=strategy,
-                marker_color=COLOURS[strategy],
-            )
-        )
-    plot.update_yaxes(type="log", title_text="mean utility loss", exponentformat="power")
-    plot.update_layout(
-        template="plotly_white", height=460, title="Utility loss at equal total epsilon"
-    )
-    return plot
-
-
-def density(found: Findings) -> go.Figure | None:
-    if not found.density:
-        return None
-    plot = go.Figure()
-    for strategy, setting in dict.fromkeys((one.strategy, one.setting) for one in found.density):
-        line = [c for c in found.density if (c.strategy, c.setting) == (strategy, setting)]
-        dash = {"paper": "solid", "default": "dash"}.get(setting, "dot")
-        plot.add_trace(
-            go.Scatter(
-                x=[one.effective for one in line],
-                y=[one.loss.value for one in line],
-                error_y={"type": "data", "array": [one.loss.error for one in line]},
-                name=f"{strategy}, {setting}",
-                mode="lines+markers",
-                line={"color": COLOURS[strategy], "dash": dash},
-            )
-        )
-    plot.update_yaxes(type="log", title_text="mean utility loss", exponentformat="power")
-    plot.update_layout(
-        template="plotly_white",
-        height=460,
-        title="Loss by density: quarters of the asked rows",
-        xaxis_title="effective share of the private rows near an asked one",
-    )
-    return plot
-
-
 def page(found: Findings) -> str:
-    """All plots in one file that needs nothing beside it; empty if there is nothing to draw."""
-    drawn = [draw(found) for draw in (losses, crossover, budget, density)]
-    plots = [plot for plot in drawn if plot is not None]
-    if not plots:
+    """The plot in one file that needs nothing beside it; empty if there is nothing to draw."""
+    plot = crossover(found)
+    if plot is None:
         return ""
-    parts = [
-        plot.to_html(full_html=False, include_plotlyjs=number == 0)
-        for number, plot in enumerate(plots)
-    ]
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         "<title>Private explanations</title></head>"
         '<body style="font-family: sans-serif; max-width: 80rem; margin: auto">'
-        f"<h1>Private explanations</h1>{''.join(parts)}</body></html>\n"
+        f"<h1>Private explanations</h1>{plot.to_html(full_html=False)}</body></html>\n"
     )

@@ -58,15 +58,9 @@ def turns(task: str, models: tuple[str, ...], epsilons: tuple[float, ...]) -> li
 
 
 def bars_of(answer: Answer, epsilon: float) -> Bars:
-    """The blended filter of each class, less the mean of the classes, with its noise."""
+    """The blended filter of each class, less the mean of the classes."""
     bank = answer.model.explain_global()
-    return Bars(
-        epsilon,
-        tuple(bank.outputs),
-        tuple(one.name for one in bank.features),
-        bank.contrast,
-        bank.contrast_errors,
-    )
+    return Bars(epsilon, tuple(bank.outputs), bank.contrast)
 
 
 def compare(task: Task, wanted: list[Turn], splits: int) -> TaskResult:

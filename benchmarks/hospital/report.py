@@ -33,13 +33,11 @@ class Cell:
 
 @dataclass(frozen=True, eq=False)
 class Bars:
-    """Filters of one model, classes by features, and their noise."""
+    """Filters of one model, classes by features."""
 
     epsilon: float
     classes: tuple[str, ...]
-    features: tuple[str, ...]
     values: NDArray[np.float64]
-    errors: NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -38,7 +38,6 @@ PAPER_NETWORK = {"mnist": {0.5: 0.92, 2.0: 0.95}}
 PAPER_OPEN = {"fashion_mnist": 0.87}
 """Theirs without privacy."""
 
-PAPER_MAPS, PAPER_PROJECTION = 30, 300
 
 Group = Literal["preset", "maps", "projection", "shared", "peer"]
 

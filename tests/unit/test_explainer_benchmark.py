@@ -290,12 +290,19 @@ def test_a_run_writes_records_tables_and_plots(tmp_path, monkeypatch, capsys):
     assert records["absent"] == ["SHAP on made: pip install shap"]
     assert "Skipped: SHAP on made" in said.out
     assert [one["verdict"] for one in records["bars"]]
-    assert {one.name for one in plots.iterdir()} == {"explainer.md", "explainer.html"}
+    assert {one.name for one in plots.iterdir()} == {"explainer.md"}
     assert "utility loss" in said.out
     assert "depends on the number of queries alone" in said.out
 
 
 explainer_data_made = explainer_data.made
+
+
+def test_losses_by_number_of_questions_are_drawn(tmp_path):
+    loss = Estimate(0.01, 0.001, None)
+    crosses = [CrossCell("adult", 1.0, "summary", count, loss, 0.1) for count in (1, 10)]
+    explainer_report.write(Findings({}, crosses=crosses), None, tmp_path)
+    assert "summary" in (tmp_path / "explainer.html").read_text()
 
 
 def test_a_failure_is_told_and_makes_the_status(tmp_path, monkeypatch, capsys):
