@@ -19,7 +19,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input install -qq -
 help:  ## Say what each target does
 	@echo "Voile. Usage: make <target>"
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-9s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
-	@echo "Options: PYTHON=<python 3.11 or newer>  VENV=<folder>  TESTS=<path>  BENCH=<name>  JOBS=<test processes>"
+	@echo "Options: PYTHON=<python 3.11 or newer>  VENV=<folder>  TESTS=<path>  BENCH=<family/name>  JOBS=<test processes>"
 
 demo: $(VENV)/.installed-demo  ## Install what is needed, then run the demonstration
 	@$(BIN)/voile demo
@@ -50,12 +50,12 @@ format: $(VENV)/.installed-dev  ## Format the code and sort its imports
 	@$(BIN)/ruff check --select I --fix .
 	@$(BIN)/ruff format .
 
-bench: $(VENV)/.installed-dev  ## Run the benchmarks (BENCH=name runs one)
+bench: $(VENV)/.installed-dev  ## Run the benchmarks (BENCH=family/name runs one)
 	@set -e; \
-	if [ -n "$(BENCH)" ]; then files="benchmarks/$(BENCH).py"; else files=$$(ls benchmarks/*.py 2>/dev/null | grep -v _ || true); fi; \
-	if [ -z "$$files" ]; then echo "There are no benchmarks in benchmarks/."; exit 1; fi; \
+	scripts=$$(grep -l __main__ benchmarks/*/*.py | grep -v benchmarks/kit/); \
+	if [ -n "$(BENCH)" ]; then files="benchmarks/$(BENCH).py"; else files="$$scripts"; fi; \
 	for file in $$files; do \
-	  if [ ! -f "$$file" ]; then echo "There is no $$file. There are:"; ls benchmarks/*.py | grep -v _; exit 1; fi; \
+	  if [ ! -f "$$file" ]; then echo "There is no $$file. There are:"; echo "$$scripts"; exit 1; fi; \
 	  echo "Benchmark $$file"; $(BIN)/python "$$file"; \
 	done
 

@@ -2,7 +2,7 @@
 
 Noise is fixed, so a correct library passes for good. With fresh noise each of the clean audits
 would alarm wrongly with a probability below 0.001; 20 rounds of all of them raised no alarm:
-python benchmarks/audit.py --parts clean.
+python benchmarks/audit/claims.py --parts clean.
 """
 
 import pytest

@@ -179,8 +179,8 @@ def _check_script(script: str, words: list[str]) -> None:
     path = ROOT / script
     if not path.is_file():
         raise PageError(f"there is no {script}")
-    # A benchmark keeps its parts beside it, under names that begin with its own.
-    parts = [path, *path.parent.glob(f"{path.stem}_*.py")]
+    # Some options are those of every benchmark: --quick, --out.
+    parts = [path, ROOT / "benchmarks/kit/script.py"]
     source = "".join(one.read_text(encoding="utf-8") for one in parts)
     for word in words:
         option = word.split("=")[0]

@@ -1,5 +1,8 @@
-"""The synthetic tables of the EBM benchmark: the same each time, and of the shape that is said."""
+"""Benchmarks run from where they are; the synthetic tables of the EBM benchmark are as said."""
 
+import importlib
+import json
+import subprocess
 import sys
 from pathlib import Path
 
@@ -7,12 +10,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from benchmarks.ebm import data as ebm_data
+from benchmarks.kit import record
+from benchmarks.kit.data_folder import load_all
 from voile import Category, Number
 
-sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
-
-import ebm_data
-
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+MODULES = [
+    path
+    for path in sorted(BENCHMARKS.glob("*/*.py"))
+    if path.stem != "incumbents_worker"  # runs in a Python of its own
+]
 ROWS = 2_000
 # Name, task, numbers, categories.
 SHAPES = [
@@ -94,7 +102,40 @@ def test_big_tables_continue_where_a_shorter_one_ends(monkeypatch):
 
 def test_a_public_set_that_is_missing_is_skipped_and_said_to_be(monkeypatch, tmp_path, capsys):
     monkeypatch.setenv("VOILE_DATA", str(tmp_path))
-    assert list(ebm_data.load_all(["adult"])) == []
+    assert list(load_all(ebm_data.load, ["adult"])) == []
     said = capsys.readouterr().err
     assert "skipped adult" in said
     assert "VOILE_DATA" in said
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_every_part_of_a_benchmark_can_be_imported(path):
+    if "import torch" in path.read_text(encoding="utf-8"):
+        pytest.importorskip("torch")
+    importlib.import_module(f"benchmarks.{path.parent.name}.{path.stem}")
+
+
+def test_a_benchmark_finds_its_parts_wherever_it_is_run(tmp_path):
+    script = BENCHMARKS / "ebm" / "quality.py"
+    done = subprocess.run(
+        [sys.executable, str(script), "--help"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "--splits N" in done.stdout
+
+
+def test_what_a_run_printed_is_recorded_for_pages(tmp_path, monkeypatch):
+    monkeypatch.setattr(record, "BENCHMARKS", tmp_path)
+    (tmp_path / "ebm").mkdir()
+    found = record.read(
+        'words\n[not JSON\n{"a": [0.123456789, 2], "roc": ' + str([0.5] * 99) + "}\n"
+    )
+    kept = json.loads(record.record("ebm/some", found, "python some.py").read_text())
+    assert kept["figures"] == {"a": [0.123457, 2]}
+    assert (kept["command"], kept["source"]) == ("python some.py", "measured")
+    with pytest.raises(ValueError, match="no JSON"):
+        record.read("words alone")

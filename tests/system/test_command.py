@@ -312,7 +312,7 @@ def test_every_verb_has_help_with_an_example(go):
 
 
 def test_help_loads_none_of_the_large_libraries(tmp_path):
-    """Imports are lazy: that is why help is quick (benchmarks/command.py takes the time)."""
+    """Imports are lazy: help is quick by them (benchmarks/command/seconds.py takes the time)."""
     code = (
         "import runpy, sys\n"
         "sys.argv = ['voile', '--help']\n"

@@ -140,7 +140,7 @@ def test_a_page_with_a_fault_fails(text, tmp_path):
     [
         page_of("console", "curl somewhere"),
         page_of("console", "make nonsense"),
-        page_of("console", "python benchmarks/ebm.py --nonsense"),
+        page_of("console", "python benchmarks/ebm/quality.py --nonsense"),
         page_of("console", "pip install 'voile[nonsense]'"),
         page_of("console", "what a command printed"),
         page_of("bash", "make test"),
@@ -161,7 +161,7 @@ def test_nothing_is_left_out_in_silence(text):
         "make bench BENCH=nonsense",
         "make test TSTS=tests",
         "python benchmarks/ebn.py",
-        "python benchmarks/ebm.py --sped",
+        "python benchmarks/ebm/quality.py --sped",
         "python examples/federated/deployment.py --nonsense",
         "pip install voile[exel]",
         "pip install numpyy",

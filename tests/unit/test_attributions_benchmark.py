@@ -2,19 +2,14 @@
 
 import importlib.util
 import math
-import sys
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
-
-import attributions
-import attributions_measures as measures
-import attributions_models as models
-import attributions_report
+from benchmarks.attributions import measures, models
+from benchmarks.attributions import quality as attributions
+from benchmarks.attributions import report as attributions_report
 
 ABLE = all(importlib.util.find_spec(name) for name in ("torch", "opacus", "captum"))
 needs_torch = pytest.mark.skipif(not ABLE, reason="torch, opacus or captum is missing")
@@ -141,12 +136,7 @@ def test_a_whole_comparison_in_small(tmp_path):
     assert {path.name for path in tmp_path.iterdir()} == {
         "attributions.json",
         "attributions.md",
-        "attributions.html",
     }
-    page = (tmp_path / "attributions.html").read_text()
-    # Six inputs, and four explanations at two epsilons and once trained anew.
-    assert page.count("<img") == 6 * (1 + 4 * 3)
-    assert "http" not in page
     spent = [one.spent for one in attributions_result.trained if one.spent is not None]
     assert len(spent) == 2
     assert all(1.9 < value <= 2 for value in spent)

@@ -12,14 +12,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
-
-import audit_incumbents
-import audit_incumbents_diffprivlib as diffprivlib_attacks
-import audit_incumbents_interpret as interpret_attacks
-import audit_incumbents_tables as tables
-import audit_incumbents_voile as voile_attacks
-from audit_incumbents_attacks import (
+from benchmarks.audit import incumbents as audit_incumbents
+from benchmarks.audit import incumbents_diffprivlib as diffprivlib_attacks
+from benchmarks.audit import incumbents_interpret as interpret_attacks
+from benchmarks.audit import incumbents_tables as tables
+from benchmarks.audit import incumbents_voile as voile_attacks
+from benchmarks.audit.incumbents_attacks import (
     ADDED,
     REPLACED,
     Attack,

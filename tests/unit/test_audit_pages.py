@@ -12,6 +12,7 @@ import pytest
 from rich.console import Console
 from test_report_pages import EVIL, Elements
 
+from benchmarks.audit import picture as audit_plot
 from voile.audit.finding import AuditReport, Finding
 from voile.audit.membership.curves import allowed_tpr
 from voile.audit.membership.findings import MembershipAttack, MembershipReport, Roc, RocPoint
@@ -31,10 +32,6 @@ from voile.report.audit.pictures import (
     words_of,
 )
 from voile.report.audit.terminal import MARK, WIDE, draw_bar, print_audit
-
-sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
-
-import audit_plot
 
 VOID = {"meta", "line", "rect", "circle", "path", "polygon", "polyline", "img", "br"}
 

@@ -14,16 +14,20 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture
 def folder(monkeypatch, tmp_path):
-    (tmp_path / "one.py").write_text('"""The first one.\n\nMore."""\nraise SystemExit(1 / 0)\n')
-    (tmp_path / "one_data.py").write_text('"""A part."""\n')
-    (tmp_path / "long_name.py").write_text('"""A benchmark with parts."""\n')
-    (tmp_path / "long_name_data.py").write_text("")
-    (tmp_path / "broken.py").write_text("def (")
-    (tmp_path / "echo.py").write_text(
+    main = 'if __name__ == "__main__":\n    raise SystemExit(1 / 0)\n'
+    for family in ("first", "second", "kit"):
+        (tmp_path / family).mkdir()
+    (tmp_path / "first" / "one.py").write_text('"""The first one.\n\nMore."""\n' + main)
+    (tmp_path / "first" / "data.py").write_text('"""A part."""\n')
+    (tmp_path / "kit" / "shared.py").write_text('"""For all."""\n' + main)
+    (tmp_path / "beside.py").write_text('"""Of no family."""\n' + main)
+    (tmp_path / "second" / "broken.py").write_text("def (\n" + main)
+    (tmp_path / "second" / "echo.py").write_text(
         '"""Says what it was given."""\n'
         "import pathlib, sys\n"
-        "pathlib.Path(sys.argv[1]).write_text(' '.join(sys.argv[2:]))\n"
-        "raise SystemExit(3)\n"
+        'if __name__ == "__main__":\n'
+        "    pathlib.Path(sys.argv[1]).write_text(' '.join(sys.argv[2:]))\n"
+        "    raise SystemExit(3)\n"
     )
     monkeypatch.setenv("VOILE_BENCHMARKS", str(tmp_path))
     return tmp_path
@@ -31,10 +35,9 @@ def folder(monkeypatch, tmp_path):
 
 def test_benchmarks_are_listed_without_being_run(folder):
     assert benchmarks(folder) == {
-        "broken": "(cannot be read)",
-        "echo": "Says what it was given.",
-        "long_name": "A benchmark with parts.",
-        "one": "The first one.",
+        "first/one": "The first one.",
+        "second/broken": "(cannot be read)",
+        "second/echo": "Says what it was given.",
     }
 
 
@@ -47,13 +50,17 @@ def test_the_list_is_printed(folder, capsys):
 
 def test_arguments_are_passed_on_and_the_exit_code_is_returned(folder, tmp_path):
     said = tmp_path / "said.txt"
-    assert run_bench("echo", [str(said), "--quick", "a b"], as_json=False) == 3
+    assert run_bench("second/echo", [str(said), "--quick", "a b"], as_json=False) == 3
     assert said.read_text() == "--quick a b"
 
 
-@pytest.mark.parametrize("name", ["ecko", "../one", "sub/one", ""])
+@pytest.mark.parametrize(
+    "name", ["second/ecko", "../one", "first/data", "kit/shared", "beside", ""]
+)
 def test_an_unknown_name_is_refused(folder, name):
-    with pytest.raises(SettingError, match=r"There is no benchmark .* There are: broken, echo"):
+    with pytest.raises(
+        SettingError, match=r"There is no benchmark .* There are: first/one, second/"
+    ):
         run_bench(name, [], as_json=False)
 
 
@@ -61,9 +68,10 @@ def test_the_checkout_has_benchmarks(monkeypatch):
     monkeypatch.delenv("VOILE_BENCHMARKS", raising=False)
     assert benchmark_folder() == ROOT / "benchmarks"
     found = benchmarks(ROOT / "benchmarks")
-    assert {"ebm", "lvq", "locally_linear"} <= set(found)
-    assert "ebm_data" not in found
-    assert "data_folder" not in found
+    families = ("ebm", "lvq", "locally_linear", "blackbox", "federated")
+    assert {f"{family}/quality" for family in families} <= set(found)
+    assert "ebm/data" not in found
+    assert "kit/data_folder" not in found
     assert all(found.values())
 
 

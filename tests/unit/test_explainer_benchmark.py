@@ -2,26 +2,22 @@
 
 import json
 import math
-import sys
 from dataclasses import asdict, replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
-
-import explainer
-import explainer_budget
-import explainer_data
-import explainer_loss
-import explainer_models
-import explainer_report
-import explainer_speed
-import explainer_useful
-from explainer_bars import Bar, Findings, bars, gain
-from explainer_loss import Constants, CrossCell, LossCell, Plan
-from explainer_measures import (
+from benchmarks.blackbox import budget as explainer_budget
+from benchmarks.blackbox import data as explainer_data
+from benchmarks.blackbox import loss as explainer_loss
+from benchmarks.blackbox import models as explainer_models
+from benchmarks.blackbox import quality as explainer
+from benchmarks.blackbox import report as explainer_report
+from benchmarks.blackbox import speed as explainer_speed
+from benchmarks.blackbox import useful as explainer_useful
+from benchmarks.blackbox.bars import Bar, Findings, bars, gain
+from benchmarks.blackbox.loss import Constants, CrossCell, LossCell, Plan
+from benchmarks.blackbox.measures import (
     DEFAULT,
     DELTA,
     PAPER,
@@ -31,6 +27,7 @@ from explainer_measures import (
     open_explainer,
     shared,
 )
+from benchmarks.kit.data_folder import load_all
 from voile.privacy.gaussian_dp import mu_of
 from voile.privacy.noise import fixed_noise
 
@@ -298,12 +295,19 @@ def test_a_run_writes_records_tables_and_plots(tmp_path, monkeypatch, capsys):
     assert records["absent"] == ["SHAP on made: pip install shap"]
     assert "Skipped: SHAP on made" in said.out
     assert [one["verdict"] for one in records["bars"]]
-    assert {one.name for one in plots.iterdir()} == {"explainer.md", "explainer.html"}
+    assert {one.name for one in plots.iterdir()} == {"explainer.md"}
     assert "utility loss" in said.out
     assert "depends on the number of queries alone" in said.out
 
 
 explainer_data_made = explainer_data.made
+
+
+def test_losses_by_number_of_questions_are_drawn(tmp_path):
+    loss = Estimate(0.01, 0.001, None)
+    crosses = [CrossCell("adult", 1.0, "summary", count, loss, 0.1) for count in (1, 10)]
+    explainer_report.write(Findings({}, crosses=crosses), None, tmp_path)
+    assert "summary" in (tmp_path / "explainer.html").read_text()
 
 
 def test_a_failure_is_told_and_makes_the_status(tmp_path, monkeypatch, capsys):
@@ -319,7 +323,7 @@ def test_a_failure_is_told_and_makes_the_status(tmp_path, monkeypatch, capsys):
 
 def test_a_missing_set_is_skipped_and_said_to_be(monkeypatch, tmp_path, capsys):
     monkeypatch.setenv("VOILE_DATA", str(tmp_path))
-    assert list(explainer_data.load_all(["adult", "fer"])) == []
+    assert list(load_all(explainer_data.load, ["adult", "fer"])) == []
     said = capsys.readouterr().err
     assert "skipped adult" in said
     assert "skipped fer" in said

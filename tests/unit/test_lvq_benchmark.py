@@ -1,18 +1,14 @@
 """The prototype benchmark: per-example gradients agree, folds are the paper's, tables are sound."""
 
 import math
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
-
-import lvq
-import lvq_data
-import lvq_report
-import lvq_steps
+from benchmarks.lvq import data as lvq_data
+from benchmarks.lvq import quality as lvq
+from benchmarks.lvq import report as lvq_report
+from benchmarks.lvq import steps as lvq_steps
 from voile import Category, Number, Schema
 from voile.errors import SettingError
 
@@ -81,7 +77,7 @@ def test_refusals_are_shown_and_are_no_failures(tmp_path):
     assert "too wide" in text
     assert not found.failed
     lvq_report.write(found, tmp_path)
-    assert {path.name for path in tmp_path.iterdir()} == {"lvq.json", "lvq.md", "lvq.html"}
+    assert {path.name for path in tmp_path.iterdir()} == {"lvq.json", "lvq.md"}
 
 
 def test_a_failure_is_a_failure():

@@ -44,7 +44,7 @@ def run_bench(name: str | None, arguments: Sequence[str], *, as_json: bool) -> i
     Parameters
     ----------
     name : str or None
-        A benchmark, without ".py"; None lists them.
+        A benchmark, as "family/name"; None lists them.
     arguments : sequence of str
         Passed on to the benchmark.
     as_json : bool
@@ -59,13 +59,13 @@ def run_bench(name: str | None, arguments: Sequence[str], *, as_json: bool) -> i
     if name is None:
         _print_list(folder, as_json=as_json)
         return 0
-    path = folder / f"{name}.py"
-    # A name with separators would reach files elsewhere.
-    if Path(name).name != name or not path.is_file():
-        known = benchmarks(folder)
+    known = benchmarks(folder)
+    # Looked up, not joined to the folder: a name with ".." would reach files elsewhere.
+    if name not in known:
         near = difflib.get_close_matches(name, known, n=1)
         guess = f" Did you mean {near[0]!r}?" if near else ""
         raise SettingError(f"There is no benchmark {name!r}.{guess} There are: {', '.join(known)}.")
+    path = folder / f"{name}.py"
     done = subprocess.run([sys.executable, str(path), *arguments], check=False)
     return done.returncode
 
@@ -98,18 +98,17 @@ def benchmark_folder() -> Path:
 
 
 def benchmarks(folder: Path) -> dict[str, str]:
-    """Return the benchmarks of a folder, each with the first line of its docstring.
+    """Return the benchmarks of a folder as "family/name", each with its docstring's first line.
 
-    Files are read, not imported. A name with an underscore is a part of a benchmark, such as
-    ebm_data, and is not listed, unless it has parts of its own, as locally_linear has.
+    Files are read, not imported. A file without a main part is a part of a benchmark, and what is
+    in kit/ serves them all: neither is listed.
     """
-    stems = sorted(path.stem for path in folder.glob("*.py"))
-    whole = [
-        stem
-        for stem in stems
-        if "_" not in stem or any(other.startswith(f"{stem}_") for other in stems)
-    ]
-    return {stem: _first_line(folder / f"{stem}.py") for stem in whole}
+    scripts = sorted(path for path in folder.glob("*/*.py") if path.parent.name != "kit")
+    return {
+        f"{path.parent.name}/{path.stem}": _first_line(path)
+        for path in scripts
+        if "__main__" in path.read_text(encoding="utf-8", errors="replace")
+    }
 
 
 def _first_line(path: Path) -> str:

@@ -17,8 +17,9 @@ _RELEASE, _SUMMARY = 1_190.0, 825.0
 def crossover(rows: float, budget: Budget) -> float:
     """Number of questions from which on a summary has the smaller utility loss.
 
-    Measured with ``benchmarks/explainer.py`` on the adult table, near the crossings: a release for
-    each of Q questions loses about 1190 Q / (rows x mu)^2, a summary 9.2e-6 + 825 / (rows x mu)^2.
+    Measured with ``benchmarks/blackbox/quality.py`` on the adult table, near the crossings: a
+    release for each of Q questions loses about 1190 Q / (rows x mu)^2, a summary
+    9.2e-6 + 825 / (rows x mu)^2.
 
     Parameters
     ----------

@@ -2,7 +2,7 @@
 
 Everything here reads released weights, public images and public chance alone, so the choice is
 free; docs/proofs/network.md says why, and how uneven noise keeps the same price. Experiments find
-no placement that beats uniform noise: see the controls in benchmarks/federated.py.
+no placement that beats uniform noise: see the controls in benchmarks/federated/quality.py.
 """
 
 from __future__ import annotations

@@ -1,0 +1,1 @@
+"""Benchmarks: a folder per family, each with the figures that pages quote in its results/."""

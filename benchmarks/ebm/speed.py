@@ -1,0 +1,164 @@
+"""Seconds and memory of the EBM benchmark: what has to be measured in a process of its own.
+
+Called by `quality.py`; what a fresh process does begins with "fit_".
+"""
+
+import statistics
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from benchmarks.ebm import data as ebm_data
+from benchmarks.ebm import peers as ebm_peers
+from benchmarks.ebm import synthetic as ebm_synthetic
+from benchmarks.kit.script import note
+from benchmarks.kit.timing import Moment, apart, others_since, peak_megabytes
+
+EPSILON = 1.0
+ROUNDS = {"adult": 7, "big_binary": 3, "big_regression": 3}
+BIG_ROWS = 260_000
+SCALE_ROWS = 10_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Race:
+    """Fits of one table by turns.
+
+    Attributes
+    ----------
+    name : str
+        The table.
+    rows : int
+        Its rows.
+    seconds : dict of str to list of float
+        Per model, each timed fit; one fit before them was not counted.
+    ratio : float or None
+        Median of the incumbent over the median of ours: how many times as fast ours is.
+    others : float or None
+        How many cores other programs kept busy meanwhile.
+    """
+
+    name: str
+    rows: int
+    seconds: dict[str, list[float]]
+    ratio: float | None
+    others: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class FirstFit:
+    """Seconds of the first and second fit of a process, without and with compiled code on disk."""
+
+    name: str
+    empty_cache: dict[str, float]
+    filled_cache: dict[str, float]
+    others: float | None
+
+
+def table(name: str) -> ebm_data.DataSet:
+    if name.startswith("big_"):
+        return ebm_data.big(BIG_ROWS, task=name.removeprefix("big_"))
+    return ebm_data.load(name)
+
+
+def race(name: str, entrants: tuple[ebm_peers.Entrant, ...]) -> Race:
+    """Fit all rows of a table, the models taking turns after one fit each that does not count."""
+    one = table(name)
+    rows = np.arange(len(one.target))
+    frames = {entrant.name: entrant.features(one) for entrant in entrants}
+    seconds: dict[str, list[float]] = {entrant.name: [] for entrant in entrants}
+    start = Moment.now()
+    for turn in range(ROUNDS[name] + 1):
+        for entrant in entrants:
+            _, took = ebm_peers.fit(entrant, one, frames[entrant.name], rows, EPSILON)
+            if turn:
+                seconds[entrant.name].append(took)
+    medians = {model: statistics.median(took) for model, took in seconds.items()}
+    both = "ours" in medians and "incumbent" in medians
+    ratio = medians["incumbent"] / medians["ours"] if both else None
+    return Race(name, len(rows), seconds, ratio, others_since(start))
+
+
+def races(entrants: tuple[ebm_peers.Entrant, ...]) -> list[Race]:
+    private = tuple(entrant for entrant in entrants if entrant.private)
+    found = []
+    for name in ROUNDS:
+        try:
+            found.append(race(name, private))
+        except FileNotFoundError as error:
+            note(f"skipped {name}: {error}")
+    return found
+
+
+def first_fit(name: str) -> FirstFit:
+    """How long a user waits for the first model, compilation included."""
+    start = Moment.now()
+    with tempfile.TemporaryDirectory() as folder:
+        empty = apart(fit_twice, name, NUMBA_CACHE_DIR=folder)
+        filled = apart(fit_twice, name, NUMBA_CACHE_DIR=folder)
+    return FirstFit(name, empty, filled, others_since(start))
+
+
+def memory(name: str, model: str) -> float:
+    """Peak megabytes of a process that reads a set and fits one model to all of it."""
+    return apart(fit_for_memory, name, model)["peak_megabytes"]
+
+
+def write_big(path: Path, rows: int, task: str) -> None:
+    """Write a table of numbers and its target piece by piece."""
+    writer = None
+    for frame, target in ebm_synthetic.big_pieces(rows, task=task, dtype="float32"):
+        piece = pa.Table.from_pandas(frame.assign(target=target), preserve_index=False)
+        writer = writer or pq.ParquetWriter(path, piece.schema)
+        writer.write_table(piece)
+    if writer is not None:
+        writer.close()
+
+
+def scale(rows: int, task: str = "binary") -> dict[str, float | None]:
+    """Fit ours to a Parquet file of many rows, in a process that never had them in memory."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "big.parquet"
+        write_big(path, rows, task)
+        size = path.stat().st_size / 2**20
+        start = Moment.now()
+        fitted = apart(fit_file, str(path), task)
+        others = others_since(start)
+        return {"rows": rows, "file_megabytes": size, **fitted, "others": others}
+
+
+def fit_twice(name: str) -> dict[str, float]:
+    one = ebm_data.load(name)
+    rows = np.arange(len(one.target))
+    took = [ebm_peers.fit(ebm_peers.OURS, one, one.frame, rows, EPSILON)[1] for _ in range(2)]
+    return {"first_seconds": took[0], "second_seconds": took[1]}
+
+
+def fit_for_memory(name: str, model: str) -> dict[str, float]:
+    one, entrant = table(name), ebm_peers.ENTRANTS[model]
+    before = peak_megabytes()
+    rows = np.arange(len(one.target))
+    _, took = ebm_peers.fit(entrant, one, entrant.features(one), rows, EPSILON)
+    peak = peak_megabytes()
+    return {"before_megabytes": before, "peak_megabytes": peak, "seconds": took}
+
+
+def fit_file(path: str, task: str) -> dict[str, float]:
+    import voile
+
+    kind = voile.EBMClassifier if task == "binary" else voile.EBMRegressor
+    schema = ebm_data.big_schema(task=task)
+    before = peak_megabytes()
+    start = time.perf_counter()
+    kind(epsilon=EPSILON, delta=ebm_peers.DELTA, schema=schema).fit(path, "target")
+    seconds = time.perf_counter() - start
+    return {
+        "seconds": seconds,
+        "before_megabytes": before,
+        "peak_megabytes": peak_megabytes(),
+    }
