@@ -22,7 +22,7 @@ settings.load_profile("voile")
 def pytest_configure(config: pytest.Config) -> None:
     """Tests fit many models to one made-up table, about nobody: they need no ledger for it.
 
-    All other warnings are errors; tests/unit/test_origins.py makes this one an error again.
+    All other warnings are errors; tests/unit/privacy/test_origins.py makes this one an error again.
     """
     config.addinivalue_line("filterwarnings", "ignore::voile.errors.NoLedgerWarning")
 
@@ -66,7 +66,7 @@ def openings(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 @pytest.fixture
 def few_synthetic_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     """Explainers draw a tenth of the usual rows, for tests of all but how exact they are."""
-    from voile.explain.of_blackbox.summary import SYNTHETIC_ROWS, PaidSummary
+    from voile.explain.blackbox.synthetic.summary import SYNTHETIC_ROWS, PaidSummary
 
     assert PaidSummary.draw.__defaults__ == (None, SYNTHETIC_ROWS)
     monkeypatch.setattr(PaidSummary.draw, "__defaults__", (None, SYNTHETIC_ROWS // 10))

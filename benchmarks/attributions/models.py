@@ -115,7 +115,7 @@ class Maps:
         """
         model, rows = self.model.model_, np.arange(len(pictures))
         seen = model.spread(self._columns(pictures))
-        shares = model.shares(model.map_scores(seen.points))
+        shares = model.contributions(model.map_scores(seen.points))
         filters = -np.einsum("ikm,kmj->ij", shares, model.filters) / shares.shape[1]
         for k in np.unique(classes):
             filters[classes == k] += shares[classes == k, k] @ model.filters[k]

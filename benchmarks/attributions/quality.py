@@ -140,12 +140,12 @@ def judge(
     fitted: dict[Key, Fitted], seen: Seen, job: Job, shown: NDArray[Any], classes: NDArray[Any]
 ) -> list[Explained]:
     """Every explanation of every model at every epsilon."""
-    chance = np.random.default_rng(0).random(shown.shape)
+    rng = np.random.default_rng(0).random(shown.shape)
     results = []
     for (name, _), eps in itertools.product(job.makes, job.epsilons):
         kinds, seeds = list(seen[name, eps, 0]), range(job.seeds)
         every = [fitted[name, eps, seed].model.scores for seed in seeds]
-        by_chance = mean_of([faithfulness(scores, shown, classes, chance) for scores in every])
+        by_chance = mean_of([faithfulness(scores, shown, classes, rng) for scores in every])
         true: dict[str, dict[str, float]] = {}
         for kind in kinds:
             found = [seen[name, eps, seed][kind] for seed in seeds]

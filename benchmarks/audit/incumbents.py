@@ -6,7 +6,7 @@
 Every model claims epsilon 1. An attacker who knows two neighbouring tables reads what a fit
 releases and says which table it was; the epsilon shown is a lower bound at 99 % confidence (99.9 %
 where it was not known beforehand that a claim fails). The exit code is 1 if a break is not
-reproduced, or if one of ours shows more than it promised.
+reproduced, or if one of ours shows more than it guaranteed.
 """
 
 import sys

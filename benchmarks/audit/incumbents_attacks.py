@@ -149,7 +149,7 @@ def spoken_warnings(attack: Attack) -> list[str]:
 def falls_short(attack: Attack, finding: Finding) -> str | None:
     """Why a finding is not what it should be; None if it is."""
     if attack.ours and finding.broken:
-        return f"{attack.name}: epsilon {finding.epsilon:.2f} is more than was promised"
+        return f"{attack.name}: epsilon {finding.epsilon:.2f} is more than was guaranteed"
     if attack.breaks is not None and (not finding.broken or finding.epsilon <= attack.breaks):
         wanted = max(attack.breaks, EPSILON)
         return f"{attack.name}: epsilon {finding.epsilon:.2f} shown, not more than {wanted:g}"

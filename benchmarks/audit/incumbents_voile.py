@@ -31,7 +31,7 @@ from benchmarks.audit.incumbents_tables import (
 )
 from voile import Budget, Category, EBMClassifier, EBMRegressor, Ledger, Number, Schema
 from voile.errors import SchemaError
-from voile.privacy.budget import Relation
+from voile.privacy.budget import NeighbouringRelation
 
 DELTA = 1e-6
 YES = Category(["no", "yes"])
@@ -77,7 +77,7 @@ def fit_regression(table: Table) -> list[float]:
 def fit_counted(table: Table) -> list[float]:
     """All numbers, and whether the exact count of either world is anywhere in the file."""
     schema = Schema({"x": Category(["A", "B"])}, target=YES)
-    model = classifier(table, schema, Relation.ADD_REMOVE)
+    model = classifier(table, schema, NeighbouringRelation.ADD_REMOVE)
     with tempfile.TemporaryDirectory() as folder:
         stored = json.loads(model.save(Path(folder) / "model.voile").read_text(encoding="utf-8"))
     rows = len(COUNT.table["y"])
@@ -91,7 +91,7 @@ def fit_classes(table: Table) -> list[float]:
 
 def fit_added(table: Table) -> list[float]:
     schema = Schema({"x": Number(0, 1)}, target=LABELS)
-    return numbers(classifier(table, schema, Relation.ADD_REMOVE))
+    return numbers(classifier(table, schema, NeighbouringRelation.ADD_REMOVE))
 
 
 def fit_classes_found(table: Table) -> list[float]:
@@ -112,7 +112,7 @@ def fit_lever(table: Table) -> list[float]:
 
 def fit_folds(table: Table) -> list[float]:
     """Every model that the ledger let cross-validation train: their number, and their numbers."""
-    ledger = ledger_for(Relation.REPLACE_ONE)
+    ledger = ledger_for(NeighbouringRelation.REPLACE_ONE)
     schema = Schema({"x": Number(0, 1)}, target=LABELS)
     model = EBMClassifier(epsilon=EPSILON, delta=DELTA, schema=schema, ledger=ledger)
     folds = RepeatedKFold(n_splits=FOLD_COUNT, n_repeats=FOLD_REPEATS, random_state=0)
@@ -128,7 +128,7 @@ def fit_folds(table: Table) -> list[float]:
 
 
 def classifier(
-    table: Table, schema: Schema, relation: Relation = Relation.REPLACE_ONE
+    table: Table, schema: Schema, relation: NeighbouringRelation = NeighbouringRelation.REPLACE_ONE
 ) -> EBMClassifier:
     """Ours, with its own settings."""
     model = EBMClassifier(epsilon=EPSILON, delta=DELTA, schema=schema, ledger=ledger_for(relation))
@@ -138,12 +138,15 @@ def classifier(
 def regressor(table: Table, schema: Schema) -> EBMRegressor:
     """Ours, with its own settings."""
     model = EBMRegressor(
-        epsilon=EPSILON, delta=DELTA, schema=schema, ledger=ledger_for(Relation.REPLACE_ONE)
+        epsilon=EPSILON,
+        delta=DELTA,
+        schema=schema,
+        ledger=ledger_for(NeighbouringRelation.REPLACE_ONE),
     )
     return model.fit({"x": table["x"]}, table["y"])
 
 
-def ledger_for(relation: Relation) -> Ledger:
+def ledger_for(relation: NeighbouringRelation) -> Ledger:
     """A budget for one fit."""
     return Ledger(Budget(EPSILON, DELTA), relation=relation)
 

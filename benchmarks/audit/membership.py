@@ -30,11 +30,11 @@ LEAST_AREA = 0.8
 
 
 def make_rows(
-    count: int, chance: np.random.Generator
+    count: int, rng: np.random.Generator
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Rows whose class depends on two of the columns, and on chance."""
-    X = chance.uniform(-1, 1, (count, COLUMNS))
-    said = X[:, 0] + X[:, 1] ** 2 + 0.5 * chance.normal(size=count) > 0.3
+    X = rng.uniform(-1, 1, (count, COLUMNS))
+    said = X[:, 0] + X[:, 1] ** 2 + 0.5 * rng.normal(size=count) > 0.3
     return X, said.astype(np.int64)
 
 
@@ -44,9 +44,9 @@ def main() -> int:
     parser.add_argument("--json", type=Path, default=None)
     parser.add_argument("--page", type=Path, default=None)
     asked = parser.parse_args()
-    chance = np.random.default_rng(0)
-    X, y = make_rows(1000, chance)
-    fresh, truth = make_rows(20_000, chance)
+    rng = np.random.default_rng(0)
+    X, y = make_rows(1000, rng)
+    fresh, truth = make_rows(20_000, rng)
     models = {
         "forest of 50 trees": (RandomForestClassifier(50, random_state=0), None),
         "EBM, epsilon infinite": (EBMClassifier(epsilon=math.inf, schema=SCHEMA), math.inf),

@@ -22,8 +22,8 @@ from benchmarks.blackbox.measures import (
 )
 from benchmarks.kit.script import note
 from voile import Number, PrivateExplainer, Schema
-from voile.privacy.filter import SLACK
 from voile.privacy.gaussian_dp import epsilon_of, mu_of
+from voile.privacy.ledger.filter import SLACK
 
 STRATEGIES = ("interactive", "adaptive", "enhanced")
 NOISE_LENGTH = 0.05

@@ -67,8 +67,8 @@ class Task:
 
     def choose(self, count: int, seed: int = 5) -> NDArray[np.int64]:
         """Which rows of those held out `ask` takes."""
-        chance = np.random.default_rng(seed)
-        return np.asarray(chance.permutation(len(self.others))[:count])
+        rng = np.random.default_rng(seed)
+        return np.asarray(rng.permutation(len(self.others))[:count])
 
 
 def take(rows: Any, which: Any) -> Any:
@@ -175,18 +175,18 @@ def halve(pictures: NDArray[Any]) -> NDArray[np.float64]:
 
 def made(rows: int = 600, others: int = 200) -> Task:
     """A small table like adult, for tests."""
-    chance = np.random.default_rng(0)
+    rng = np.random.default_rng(0)
     n = rows + others
     frame = pd.DataFrame(
         {
-            "age": chance.integers(18, 90, n).astype(float),
-            "hours": chance.integers(1, 99, n).astype(float),
-            "sex": chance.choice(["Female", "Male"], n),
-            "race": chance.choice(["a", "b", "c"], n, p=[0.7, 0.2, 0.1]),
+            "age": rng.integers(18, 90, n).astype(float),
+            "hours": rng.integers(1, 99, n).astype(float),
+            "sex": rng.choice(["Female", "Male"], n),
+            "race": rng.choice(["a", "b", "c"], n, p=[0.7, 0.2, 0.1]),
         }
     )
     score = (frame["age"] - 50) / 20 + (frame["hours"] - 50) / 40 + (frame["sex"] == "Male") - 0.5
-    target = (score + chance.normal(size=n) > 0).to_numpy().astype(np.int64)
+    target = (score + rng.normal(size=n) > 0).to_numpy().astype(np.int64)
     schema = Schema(
         {
             "age": Number(18, 90),

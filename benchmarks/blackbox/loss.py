@@ -26,8 +26,8 @@ from benchmarks.blackbox.measures import (
     timed,
 )
 from benchmarks.kit.script import note
-from voile.explain.influences import Influences
-from voile.explain.of_blackbox.crossover import crossover as rule
+from voile.explain.blackbox.local import BlackBoxLocalExplanation
+from voile.explain.blackbox.synthetic.crossover import crossover as rule
 from voile.privacy.budget import Budget
 from voile.privacy.gaussian_dp import mu_of
 
@@ -107,7 +107,7 @@ class Crossing:
 
 @dataclass(frozen=True, slots=True)
 class Constants:
-    """What fits `voile.explain.of_blackbox.crossover` best: losses times (rows x mu)^2."""
+    """What fits `voile.explain.blackbox.synthetic.crossover` best: losses times (rows x mu)^2."""
 
     set: str
     release: float
@@ -139,7 +139,7 @@ def cell(
     strategy: str,
     epsilon: float,
     queries: int,
-    runs: Sequence[tuple[Influences, float, float]],
+    runs: Sequence[tuple[BlackBoxLocalExplanation, float, float]],
 ) -> LossCell:
     """From explanations, seconds of opening and seconds per question of each seed."""
     task = reference.task
@@ -189,7 +189,9 @@ def losses(
             rows = take(reference.asked, slice(0, count))
             # A budget for one question cannot answer many: see `equal_epsilon`.
             budget = equal_epsilon(epsilon, queries, count) if queries < count else epsilon
-            runs: dict[Setting, list[tuple[Influences, float, float]]] = {s: [] for s in settings}
+            runs: dict[Setting, list[tuple[BlackBoxLocalExplanation, float, float]]] = {
+                s: [] for s in settings
+            }
             for seed in range(plan.explainers(strategy)):
                 if strategy == "summary":
                     one = open_explainer(task, model, strategy, epsilon, settings[0], seed=seed)
@@ -220,7 +222,9 @@ def losses(
     return results
 
 
-def _turn(found: tuple[Influences, float], opening: float) -> tuple[Influences, float, float]:
+def _turn(
+    found: tuple[BlackBoxLocalExplanation, float], opening: float
+) -> tuple[BlackBoxLocalExplanation, float, float]:
     return found[0], opening, found[1]
 
 

@@ -16,16 +16,16 @@ from numpy.typing import NDArray
 
 from benchmarks.blackbox.data import Task
 from voile import PrivateExplainer
-from voile.explain.influences import Influences
-from voile.explain.of_blackbox.black_box import read_model
-from voile.explain.of_blackbox.given_rows import read_rows
-from voile.explain.of_blackbox.local_fit import fit_local
-from voile.explain.of_blackbox.points import ONE
-from voile.explain.of_blackbox.questions import Questions
-from voile.explain.of_blackbox.settings import Settings, usual_radius
-from voile.explain.of_blackbox.weights import read_weight
-from voile.privacy.filter import SLACK
+from voile.explain.blackbox.answers.questions import Questions
+from voile.explain.blackbox.local import BlackBoxLocalExplanation
+from voile.explain.blackbox.rows.black_box import read_model
+from voile.explain.blackbox.rows.given_rows import read_rows
+from voile.explain.blackbox.rows.points import ONE
+from voile.explain.blackbox.settings import Settings, usual_radius
+from voile.explain.blackbox.solvers.local_fit import fit_local
+from voile.explain.blackbox.solvers.weights import read_weight
 from voile.privacy.gaussian_dp import epsilon_of, mu_of
+from voile.privacy.ledger.filter import SLACK
 
 Floats = NDArray[np.float64]
 
@@ -187,7 +187,9 @@ class Reference:
         told = self.points @ phi + (offset - z @ phi) >= 0
         return float(near @ (told == (self.labels >= 0)) / max(float(near.sum()), 1e-300))
 
-    def measure(self, found: Influences, setting: Setting, first: int = 0) -> Measured:
+    def measure(
+        self, found: BlackBoxLocalExplanation, setting: Setting, first: int = 0
+    ) -> Measured:
         """Compare explanations of the asked rows, from the `first` on, with the exact ones."""
         lines = []
         for k in range(len(found)):
@@ -265,7 +267,9 @@ def open_explainer(
     return Opened(explainer, time.perf_counter() - start)
 
 
-def timed(explain: Callable[[Any], Influences], rows: Any) -> tuple[Influences, float]:
+def timed(
+    explain: Callable[[Any], BlackBoxLocalExplanation], rows: Any
+) -> tuple[BlackBoxLocalExplanation, float]:
     """Explanations, and seconds per row."""
     start = time.perf_counter()
     found = explain(rows)

@@ -5,9 +5,9 @@ Not a script: see `quality.py`.
 
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
-from voile.report.palette import SERIES
 
 from benchmarks.blackbox.bars import Findings
+from voile.report.kit.theme import SERIES
 
 COLOURS = {
     "summary": SERIES[0],

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from benchmarks.kit.timing import Moment, apart, others_since, peak_megabytes
 from voile import Number, PrivateExplainer, Schema
-from voile.explain.of_blackbox.points import ONE
-from voile.explain.of_blackbox.weights import read_weight
+from voile.explain.blackbox.rows.points import ONE
+from voile.explain.blackbox.solvers.weights import read_weight
 
 ROWS, COLUMNS = 100_000, 50
 STEPS = 300
@@ -61,10 +61,10 @@ class Speed:
 
 def table(rows: int, columns: int) -> tuple[Floats, Schema]:
     """Correlated numbers within [-1, 1]."""
-    chance = np.random.default_rng(0)
-    common = chance.normal(size=(rows, 4))
-    X = common @ chance.normal(size=(4, columns)) / 6
-    X += chance.normal(size=(rows, columns)) / 6
+    rng = np.random.default_rng(0)
+    common = rng.normal(size=(rows, 4))
+    X = common @ rng.normal(size=(4, columns)) / 6
+    X += rng.normal(size=(rows, columns)) / 6
     np.clip(X, -1.0, 1.0, out=X)
     return X, Schema({f"x{j}": Number(-1, 1) for j in range(columns)})
 

@@ -168,7 +168,7 @@ def shap_columns(task: Task, pipeline: Any, rows: Any) -> list[Floats]:
 
 def by_column(reference: Reference, phi: Floats, z: Floats) -> Floats:
     """What each column adds at z beside the mean row: phi (z - mean), summed over its features."""
-    from voile.explain.of_blackbox.points import PointSpace
+    from voile.explain.blackbox.rows.points import PointSpace
 
     space = PointSpace(reference.task.schema)
     parts = phi * (z - reference.points.mean(axis=0))

@@ -14,9 +14,9 @@ from torch import nn
 
 from benchmarks.kit.script import note
 from voile import Category, Schema
-from voile.explain.heat_maps import compare_maps, deletion_auc, explain_images, insertion_auc
-from voile.federated.networks.architectures import Description
-from voile.federated.networks.estimator import NetworkClassifier
+from voile.explain.networks import compare_maps, deletion_auc, explain_images, insertion_auc
+from voile.models.networks.architectures import Description
+from voile.models.networks.estimator import NetworkClassifier
 
 IMAGES = 500
 EPOCHS, BATCH, RATE = 3, 128, 1e-3
@@ -24,13 +24,13 @@ EPOCHS, BATCH, RATE = 3, 128, 1e-3
 
 def train_plain(module: nn.Module, images: NDArray[Any], classes: NDArray[Any], seed: int) -> None:
     """Adam without privacy, on pixels from 0 to 1."""
-    chance = torch.Generator().manual_seed(seed)
+    rng = torch.Generator().manual_seed(seed)
     step = torch.optim.Adam(module.parameters(), lr=RATE)
     pictures = torch.from_numpy(images.astype(np.float32) / 255.0)
     truth = torch.from_numpy(classes)
     module.train()
     for _ in range(EPOCHS):
-        order = torch.randperm(len(truth), generator=chance)
+        order = torch.randperm(len(truth), generator=rng)
         for lot in order.split(BATCH):
             step.zero_grad()
             nn.functional.cross_entropy(module(pictures[lot]), truth[lot]).backward()

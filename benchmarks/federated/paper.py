@@ -1,7 +1,7 @@
 """The published selective noise on a small scale: Tables 1 and 2 of Li, Chen, Ni, Shao (2023).
 
 Run ``python benchmarks/federated/paper.py``; ``--quick`` for one seed, ``--clients`` for figures of
-the promise for whole clients. Prints a table and one JSON object.
+the guarantee for whole clients. Prints a table and one JSON object.
 
 How it is scaled. Published: MNIST of 28 x 28, 600 images for each of 100 clients, ResNet18 (11
 million weights), 1000 rounds with a tenth of the clients, SGD of .001, batches of 100, 1 epoch,
@@ -16,9 +16,9 @@ share of filters, chosen by chance; "clipped" is the paper's prose, which its Al
 out (one seed).
 
 All modes of a seed have the same clients in the same rounds and the same noise where they have any
-(fixed noise; nothing is promised here), because the luck of one run is worth up to five points. The
-setting was chosen on these images: of the standard deviations .1, .15 and .2 the largest, where the
-modes lie furthest apart, and of two networks the one whose blocks resemble ResNet18's; with the
+(fixed noise; nothing is guaranteed here), because the luck of one run is worth up to five points.
+The setting was chosen on these images: of the standard deviations .1, .15 and .2 the largest, where
+the modes lie furthest apart, and of two networks the one whose blocks resemble ResNet18's; with the
 network "cnn" (a third of its weights in target layers) ADP was not above DP.
 """
 
@@ -44,8 +44,8 @@ from voile import Category, Number, Schema
 from voile.federated.fedavg.estimator import FedAvgClassifier
 from voile.federated.fedavg.population import client_noise
 from voile.federated.federation import Federation
-from voile.federated.networks.architectures import register
 from voile.federated.partition import split_dirichlet, split_iid
+from voile.models.networks.architectures import register
 from voile.privacy.noise import fixed_noise
 
 SIDE = 14
@@ -209,10 +209,10 @@ def run_paper(
                     random_state=seed,
                     **mode,
                 )
-                # Nothing is promised, so noise and who takes part may be the same for all modes.
+                # Nothing is guaranteed, so noise and who takes part may be the same for all modes.
                 with fixed_noise(seed):
                     model = made.fit_federated(clients)
-                assert not model.receipt_.guarantee
+                assert not model.receipt_.has_guarantee
                 results.setdefault(name, []).append(accuracy(model, images))
                 print(spread, seed, name, results[name][-1], file=sys.stderr, flush=True)
     means = {
@@ -245,7 +245,7 @@ def table(result: dict[str, Any]) -> str:
 
 
 def run_clients(rounds: int = 25, epsilon: float = 8.0) -> dict[str, Any]:
-    """What a promise for whole clients costs with 100 and with 1,000 clients of 20,000 images.
+    """What a guarantee for whole clients costs with 100 and with 1,000 clients of 20,000 images.
 
     Each takes four steps in a round, whatever rows it has.
     """
@@ -255,7 +255,7 @@ def run_clients(rounds: int = 25, epsilon: float = 8.0) -> dict[str, Any]:
     # Clipped updates of few rows disagree, and their mean is short: more clients, longer steps.
     for clients, fraction, server_rate in ((1_000, 0.1, 4.0), (100, 0.3, 1.0)):
         for noise in ("client", "none"):
-            # Anew: a client's ledger holds promises for clients or for rows, never both.
+            # Anew: a client's ledger holds guarantees for clients or for rows, never both.
             spread = federation(images, clients, "iid", 0)
             model = FedAvgClassifier(
                 noise=noise,  # type: ignore[arg-type]
@@ -280,7 +280,7 @@ def run_clients(rounds: int = 25, epsilon: float = 8.0) -> dict[str, Any]:
                     "rounds": rounds,
                     "noise": noise,
                     "server_learning_rate": server_rate if noise == "client" else 1.0,
-                    "receipt": model.receipt_.promise,
+                    "receipt": model.receipt_.guarantee,
                     "notes": list(model.receipt_.notes),
                     "accuracy": accuracy(model, images),
                     "cpu_seconds": time.process_time() - began,
@@ -299,7 +299,7 @@ def run_clients(rounds: int = 25, epsilon: float = 8.0) -> dict[str, Any]:
 def main() -> int:
     arguments = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     arguments.add_argument("--quick", action="store_true", help="one seed, share 25 alone")
-    arguments.add_argument("--clients", action="store_true", help="the promise for whole clients")
+    arguments.add_argument("--clients", action="store_true", help="the guarantee for whole clients")
     given = arguments.parse_args()
     torch.set_num_threads(1)
     if given.clients:

@@ -130,7 +130,7 @@ def entrants(task: Task) -> dict[str, Any]:
                 epsilon=eps, delta=task.delta, random_state=seed
             ),
         }
-    from voile.federated.networks.estimator import NetworkClassifier
+    from voile.models.networks.estimator import NetworkClassifier
 
     shape = task.image_shape
     return {
@@ -187,7 +187,7 @@ def run_models(
 
 
 def run_placement(task: Task, eps: float, seeds: int, found: Findings) -> None:
-    from voile.federated.networks.estimator import NetworkClassifier
+    from voile.models.networks.estimator import NetworkClassifier
 
     kinds = [("uniform", eps), ("selective", eps), ("shuffled", eps), ("sparse", eps)]
     for placement, at in [*kinds, ("uniform", math.inf)]:

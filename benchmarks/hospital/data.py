@@ -123,7 +123,7 @@ class Task:
         return np.flatnonzero(np.isin(self.target, list(self.schema.target.levels)))
 
     def per_patient(self, rows: int) -> Schema:
-        """The schema with a promise for a patient with all encounters, `rows` of them used."""
+        """The schema with a guarantee for a patient with all encounters, `rows` of them used."""
         unit = Unit(PATIENT, rows=rows)
         return Schema(dict(self.schema.items()), target=self.schema.target, unit=unit)
 

@@ -12,7 +12,7 @@ Run ``python benchmarks/hospital/quality.py [options]``; all of it takes about a
 
 Harder, Bauer & Park (2020), section 4.2: 62 examinations, three conditions turned into the four
 most frequent classes of their power set; not public. Here: encounters of diabetic patients, with
-two targets, readmission and a power set of three conditions (`data.py`). The promise is
+two targets, readmission and a power set of three conditions (`data.py`). The guarantee is
 for each encounter, as in the paper, and then for each patient with all encounters. Networks need
 torch and opacus and are left out without them, which is said. The status is 1 if a model failed,
 and 0 otherwise, whoever is better.

@@ -186,34 +186,34 @@ class PaperNoise:
         self.classes, self.centre, self.radius = start.classes_, model.centre, 1 / model.omega[0, 0]
         codes = np.searchsorted(self.classes, target)
         points, now = self._place(frame), (model.prototypes - self.centre) / self.radius
-        chance = np.random.default_rng(self.seed)
-        self.prototypes, self.omega = self._descend(points, codes, now, chance)
+        rng = np.random.default_rng(self.seed)
+        self.prototypes, self.omega = self._descend(points, codes, now, rng)
         return self
 
     def _place(self, frame: pd.DataFrame) -> Floats:
         return in_ball((scaled(self.schema, frame) - self.centre) / self.radius)
 
     def _descend(
-        self, points: Floats, codes: Whole, now: Floats, chance: np.random.Generator
+        self, points: Floats, codes: Whole, now: Floats, rng: np.random.Generator
     ) -> tuple[Floats, Floats]:
         classes, size = now.shape
         lot, deviation = len(points) * RATE, self.noise * CLIP
         omega, kept = np.eye(size), round((1.0 - AVERAGED) * STEPS)
         sums, omegas = np.zeros_like(now), np.zeros_like(omega)
         for number in range(STEPS):
-            drawn = chance.random(len(points)) < RATE
+            drawn = rng.random(len(points)) < RATE
             rate = LEARNING_RATE * (1.0 - number / STEPS) / lot * classes
             some, own = points[drawn], codes[drawn]
             if self.kind == "gmlvq":
                 vectors, matrix = metric_form(some, own, now, omega)
-                vectors += chance.normal(0.0, deviation, vectors.shape)
-                matrix += chance.normal(0.0, deviation, matrix.shape)
+                vectors += rng.normal(0.0, deviation, vectors.shape)
+                matrix += rng.normal(0.0, deviation, matrix.shape)
                 now = in_ball(now + rate * (vectors @ omega.T) @ omega)
                 omega = omega - rate / classes * omega @ (matrix + matrix.T) / 2
                 omega *= math.sqrt(size) / max(float(np.linalg.norm(omega)), 1e-12)
             else:
                 gradient = closed_form(some, own, now, 1.0)
-                gradient += chance.normal(0.0, deviation, gradient.shape)
+                gradient += rng.normal(0.0, deviation, gradient.shape)
                 now = in_ball(now - rate * gradient)
             if number >= kept:
                 sums += now

@@ -22,9 +22,9 @@ import numpy as np
 import torch
 from torch.nn.functional import cross_entropy
 
-from voile.federated.networks.architectures import Description, initial_weights
-from voile.federated.networks.images import CLASSES, IMAGES, Standard
-from voile.federated.networks.queries import NetworkSteps
+from voile.models.networks.architectures import Description, initial_weights
+from voile.models.networks.images import CLASSES, IMAGES, Standard
+from voile.models.networks.queries import NetworkSteps
 from voile.privacy.queries import Block
 
 NETWORKS = {"cnn": (1, 28, 28), "resnet8": (1, 28, 28)}
@@ -87,9 +87,9 @@ def opacus_ways(
 
 def measure(name: str, rows: int, repeats: int) -> dict[str, object]:
     shape = NETWORKS[name]
-    chance = np.random.default_rng(0)
-    images = chance.integers(0, 256, (rows, shape[1] * shape[2]), dtype=np.uint8)
-    classes = chance.integers(0, 10, rows).astype(np.int32)
+    rng = np.random.default_rng(0)
+    images = rng.integers(0, 256, (rows, shape[1] * shape[2]), dtype=np.uint8)
+    classes = rng.integers(0, 10, rows).astype(np.int32)
     weights = initial_weights(Description(name, shape, 10))
     block = Block(rows, lambda column: images, {IMAGES: images, CLASSES: classes})
     query = NetworkSteps(name, shape, 10, 0, weights, STANDARD, CLIP)

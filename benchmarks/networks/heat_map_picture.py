@@ -19,14 +19,14 @@ from torch import nn
 
 from benchmarks.kit.data_folder import read_pictures
 from benchmarks.kit.page_picture import shoot
-from voile.explain.heat_maps import (
+from voile.explain.networks import (
     HeatMaps,
     compare_maps,
     deletion_auc,
     explain_images,
     insertion_auc,
 )
-from voile.explain.heat_maps.map_text import NAMES, answer_text, heat_text
+from voile.explain.networks.map_text import NAMES, answer_text, heat_text
 from voile.report.kit.html import parts
 from voile.report.kit.pictures import Picture, paint_grey
 from voile.report.networks.page import paint_heat, place_legend
@@ -112,8 +112,8 @@ def main() -> None:
         print(compare_maps(*made[:3], random_init=made[3]))
         for name, measure in (("insertion", insertion_auc), ("deletion", deletion_auc)):
             own = np.nanmean(measure(modules[0], tests, made[0], truth))
-            chance = np.random.default_rng(0).random(made[0].shape)
-            random = np.nanmean(measure(modules[0], tests, chance, truth))
+            rng = np.random.default_rng(0).random(made[0].shape)
+            random = np.nanmean(measure(modules[0], tests, rng, truth))
             print(f"  {name} AUC {own:.3f}, of random maps {random:.3f}")
     picked = [int(np.flatnonzero(truth == digit)[0]) for digit in (3, 5, 7, 2, 8, 4)][:SHOWN]
     records = [explain_images(modules[0], tests[picked], method=method) for method in NAMES]

@@ -20,7 +20,7 @@ from dp_accounting import dp_event, pld
 
 from benchmarks.kit.tables import table
 from voile.privacy.budget import Budget
-from voile.privacy.calibrate import calibrate, gaussian_share, poisson_share
+from voile.privacy.calibrate import calibrate, gaussian_step, poisson_step
 from voile.privacy.events import Plan
 
 RATE, STEPS, RELEASES = 500 / 60000, 2400, 4200
@@ -65,7 +65,7 @@ def main():
         *compare(
             "4,200 Gaussian releases",
             Budget(1.0, 1e-6),
-            Plan((gaussian_share("rounds", 1.0, count=RELEASES),)),
+            Plan((gaussian_step("rounds", 1.0, count=RELEASES),)),
             lambda s: dp_event.GaussianDpEvent(s / math.sqrt(RELEASES)),
             100.0,
             400.0,
@@ -74,7 +74,7 @@ def main():
         *compare(
             "2,400 Poisson-sampled steps",
             Budget(2.0, 1e-5),
-            Plan((poisson_share("steps", 1.0, rate=RATE, count=STEPS),)),
+            Plan((poisson_step("steps", 1.0, rate=RATE, count=STEPS),)),
             lambda s: dp_event.SelfComposedDpEvent(
                 dp_event.PoissonSampledDpEvent(RATE, dp_event.GaussianDpEvent(s)), STEPS
             ),

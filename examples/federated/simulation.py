@@ -29,8 +29,8 @@ def main() -> int:
     options = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="voile-simulation-"))
     start = time.monotonic()
-    config = app_config(options, desk="here")
-    # One process for all clients: two would each have a desk for the same client.
+    config = app_config(options, agent="here")
+    # One process for all clients: two would each have a agent for the same client.
     processors = os.cpu_count() or 1
     pretend = f"num-supernodes={options.clients} client-resources-num-cpus={processors}"
     print(f"Logs: {folder / 'logs'}")

@@ -21,7 +21,7 @@ DROPOUTS = 3
 """All three of them can be missing from one sum."""
 
 _KILLED_IN, _LAST_ANSWERED = 5, 7
-"""Rounds: the second look at the rows; the last one that the late hospital answers in time."""
+"""Rounds: the second access to the rows; the last one that the late hospital answers in time."""
 
 
 class Trouble:
@@ -35,7 +35,7 @@ class Trouble:
     restarted : str
         Is killed while it has a question, and started again with its ledger and its memory.
     late : str
-        Has its desk stopped until the server goes on without its answer.
+        Has its agent stopped until the server goes on without its answer.
     """
 
     def __init__(self, place: Deployment, dead: str, restarted: str, late: str) -> None:
@@ -52,21 +52,21 @@ class Trouble:
                     waiting.remove(name)
             return not waiting
 
-        self._wait(strike, "the second look")
+        self._wait(strike, "the second access")
         tell(f"Killed {self.dead} and {self.restarted}; {self.restarted} is started again")
         self.place.restart(self.restarted)
-        # Received and sent: the desk has nothing to do now, and will not hear the next question.
+        # Received and sent: the agent has nothing to do now, and will not hear the next question.
         sent = f"ROUND {_LAST_ANSWERED}]"
-        self._wait(lambda: self.place.log_of(self.late).count(sent) == 2, "the third look")
-        desk = self._desk_of(self.late)
-        os.kill(desk, signal.SIGSTOP)
-        tell(f"Stopped the desk of {self.late}")
+        self._wait(lambda: self.place.log_of(self.late).count(sent) == 2, "the third access")
+        agent = self._desk_of(self.late)
+        os.kill(agent, signal.SIGSTOP)
+        tell(f"Stopped the agent of {self.late}")
         try:
             missed = f"no answer of '{self.late}'"
             self._wait(lambda: missed in self.place.log_of("run"), "the server to go on")
         finally:
-            os.kill(desk, signal.SIGCONT)
-        tell(f"The server goes on; the desk of {self.late} answers now, too late")
+            os.kill(agent, signal.SIGCONT)
+        tell(f"The server goes on; the agent of {self.late} answers now, too late")
 
     def _wait(self, what: Callable[[], bool], words: str) -> None:
         run = self.place.processes["run"]
@@ -81,7 +81,7 @@ class Trouble:
         self.place.wait_until(happened, 180, words)
 
     def _desk_of(self, name: str) -> int:
-        return int(re.findall(r"Desk open \(process (\d+)\)", self.place.log_of(name))[-1])
+        return int(re.findall(r"ClientAgent open \(process (\d+)\)", self.place.log_of(name))[-1])
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class Account:
     paid : tuple of str
         Ids of the ledger's entries, all of which must be the job's.
     planned : int
-        Looks that were paid for.
+        Accesses that were paid for.
     answered : tuple of (step, index, attempt)
         In the order of the record.
     """
@@ -103,8 +103,8 @@ class Account:
     answered: tuple[tuple[str, int, int], ...]
 
     @property
-    def looks(self) -> set[tuple[str, int]]:
-        """Looks that were answered, by whichever attempts at their sums."""
+    def accesses(self) -> set[tuple[str, int]]:
+        """Accesses that were answered, by whichever attempts at their sums."""
         return {(step, index) for step, index, _ in self.answered}
 
 
@@ -146,5 +146,5 @@ def show_accounts(folder: Path, sites: Sequence[str], output: Path) -> None:
         found = read_account(folder, name, job)
         print(
             f"Ledger     {name}: verified; paid {len(found.paid)} time, answered "
-            f"{len(found.looks)} of {found.planned} looks ({len(found.answered)} answers)"
+            f"{len(found.looks)} of {found.planned} accesses ({len(found.answered)} answers)"
         )

@@ -14,7 +14,7 @@ from voile.errors import VoileError
 from voile.version import __version__
 
 if TYPE_CHECKING:
-    from voile.explain.of_blackbox.explainer import PrivateExplainer
+    from voile.explain.blackbox.explainer import PrivateExplainer
     from voile.federated.federation import Federation
     from voile.models.ebm.estimator import EBMClassifier, EBMRegressor
     from voile.models.load import load
@@ -45,7 +45,7 @@ _HOMES = {
     "Ledger": "voile.privacy.ledger",
     "LocallyLinearClassifier": "voile.models.locally_linear.estimator",
     "Number": "voile.schema",
-    "PrivateExplainer": "voile.explain.of_blackbox.explainer",
+    "PrivateExplainer": "voile.explain.blackbox.explainer",
     "Receipt": "voile.privacy.receipt",
     "Schema": "voile.schema",
     "Unit": "voile.schema",
@@ -83,7 +83,9 @@ __all__ = [
 
 
 def _load_explainers() -> object:
-    from voile.explain.of_model import additive, filters, prototypes
+    from voile.explain.ebm import explain as additive
+    from voile.explain.locally_linear import explain as filters
+    from voile.explain.lvq import explain as prototypes
 
     return additive, filters, prototypes
 

@@ -5,12 +5,12 @@
     ├── DataError              the table cannot be used; never depends on values  (ValueError)
     ├── SettingError           a parameter is out of its range                    (ValueError)
     ├── VaultError             someone tried to look at private rows              (TypeError)
-    ├── PlanError              a look at the rows that the plan did not announce  (RuntimeError)
+    ├── PlanError              an access to the rows that the plan did not announce  (RuntimeError)
     ├── LedgerError            the book of spending cannot be used                (RuntimeError)
     │   ├── BudgetExceeded     the spend was refused; nothing was spent
     │   ├── LedgerUnavailable  the file or database does not answer
     │   └── LedgerMismatch     the book belongs to other data or another budget
-    ├── NothingFound           paid private looks found too little to learn from  (ValueError)
+    ├── NothingFound           paid private accesses found too little to learn from  (ValueError)
     ├── FederationError        clients did not answer as a job needs              (RuntimeError)
     ├── ReceiptError           a receipt cannot be read                           (ValueError)
     ├── ModelError             a model cannot be read, stored or changed as asked (ValueError)

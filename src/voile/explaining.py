@@ -40,8 +40,8 @@ def explain_global(model: Any) -> Any:
     Returns
     -------
     voile.explain.Explanation
-        A `GlobalExplanation` of an additive model, a `PrototypeExplanation` of prototypes, a
-        `FilterBank` of locally linear maps.
+        A `EBMExplanation` of an additive model, a `LVQExplanation` of prototypes, a
+        `LocallyLinearExplanation` of locally linear maps.
     """
     return _find(_WHOLE, model)(model)
 
@@ -52,8 +52,8 @@ def explain_local(model: Any, X: object) -> Any:
     Returns
     -------
     voile.explain.Explanation
-        A `LocalExplanation` of an additive model, `PrototypeDecisions` of prototypes,
-        `FilterDecisions` of locally linear maps.
+        A `EBMLocalExplanation` of an additive model, `LVQLocalExplanation` of prototypes,
+        `LocallyLinearLocalExplanation` of locally linear maps.
     """
     return _find(_ROWS, model)(model, X)
 

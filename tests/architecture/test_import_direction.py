@@ -114,8 +114,11 @@ def test_no_text_names_a_module_above():
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("voile.rendering", "DRAWN_BY = {'FilterBank': 'voile.report.locally_linear.model_page'}"),
-        ("voile.explaining", "name = 'voile.explain.of_model.additive'"),
+        (
+            "voile.rendering",
+            "DRAWN_BY = {'LocallyLinearExplanation': 'voile.report.locally_linear.model_page'}",
+        ),
+        ("voile.explaining", "name = 'voile.explain.ebm.explain'"),
         ("voile.models.ebm.estimator", "def f():\n    return load('voile.report.ebm')"),
         ("voile.privacy.vault", "place = f'voile.models.{name}'"),
         ("voile.models.load", "READERS = ['voile.report.model']"),

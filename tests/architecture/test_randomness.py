@@ -10,7 +10,7 @@ THE_ONE_MODULE = "voile.privacy.noise"
 PUBLIC_CHOICES: dict[str, set[str]] = {
     # A nonce of masks, and a salt of digests: secrets that no noise rests on.
     "voile.privacy.clients.masks": {"os.urandom"},
-    "voile.privacy.clients.desk_job": {"os.urandom"},
+    "voile.privacy.clients.agent_job": {"os.urandom"},
     # The random splits of the published algorithm look at no data.
     "voile.models.ebm.cyclic": {"numpy.random.Generator"},
     "voile.models.ebm.fit": {"numpy.random.default_rng"},
@@ -27,31 +27,34 @@ PUBLIC_CHOICES: dict[str, set[str]] = {
     # Rows made up from public bounds, and the order of public rows.
     "voile.models.locally_linear.teacher": {"numpy.random.default_rng"},
     # Synthetic rows drawn from released tables, made-up rows, and which public rows are asked.
-    "voile.explain.of_blackbox.cells": {"numpy.random.Generator"},
-    "voile.explain.of_blackbox.copula": {"numpy.random.Generator"},
-    "voile.explain.of_blackbox.public_check": {"numpy.random.default_rng"},
-    "voile.explain.of_blackbox.questions": {"numpy.random.default_rng"},
-    "voile.explain.of_blackbox.summary": {"numpy.random.Generator", "numpy.random.default_rng"},
-    "voile.explain.of_blackbox.tilting": {"numpy.random.Generator"},
-    "voile.explain.of_blackbox.tree_rows": {"numpy.random.Generator"},
+    "voile.explain.blackbox.synthetic.cells": {"numpy.random.Generator"},
+    "voile.explain.blackbox.synthetic.copula": {"numpy.random.Generator"},
+    "voile.explain.blackbox.public_check": {"numpy.random.default_rng"},
+    "voile.explain.blackbox.answers.questions": {"numpy.random.default_rng"},
+    "voile.explain.blackbox.synthetic.summary": {
+        "numpy.random.Generator",
+        "numpy.random.default_rng",
+    },
+    "voile.explain.blackbox.synthetic.reweighting": {"numpy.random.Generator"},
+    "voile.explain.blackbox.synthetic.tree_rows": {"numpy.random.Generator"},
     # The order of rows in a client's own steps.
     "voile.federated.fedavg.work": {"numpy.random.default_rng"},
     # Where networks begin, made-up images, and whether rows are kept apart.
-    "voile.federated.networks.architectures": {
+    "voile.models.networks.architectures": {
         "torch.random.fork_rng",
         "torch.random.manual_seed",
     },
-    "voile.federated.networks.fit": {"numpy.random.default_rng"},
-    "voile.federated.networks.placement": {"numpy.random.Generator"},
-    "voile.federated.networks.train": {"numpy.random.Generator"},
-    "voile.federated.networks.workshop": {"numpy.random.default_rng"},
+    "voile.models.networks.fit": {"numpy.random.default_rng"},
+    "voile.models.networks.placement": {"numpy.random.Generator"},
+    "voile.models.networks.train": {"numpy.random.Generator"},
+    "voile.models.networks.per_example_engine": {"numpy.random.default_rng"},
     # Who holds which rows, in experiments.
     "voile.federated.partition": {"numpy.random.default_rng"},
-    # Names of jobs, and the public chance that a restarted server needs again.
+    # Names of jobs, and the public randomness that a restarted server needs again.
     "voile.privacy.clients.session": {"secrets.randbelow", "secrets.token_hex"},
     # Noisy copies of public images, and resampling of them.
-    "voile.explain.heat_maps.attribution": {"numpy.random.default_rng"},
-    "voile.explain.heat_maps.agreement": {"numpy.random.Generator", "numpy.random.default_rng"},
+    "voile.explain.networks.attribution": {"numpy.random.default_rng"},
+    "voile.explain.networks.agreement": {"numpy.random.Generator", "numpy.random.default_rng"},
     # Where attacks on updates begin, and networks to attack.
     "voile.audit.gradient_leakage.attacks": {
         "numpy.random.Generator",

@@ -31,18 +31,18 @@ class CountedColumn(list[Any]):
     2
     """
 
-    looks = 0
+    accesses = 0
 
     def __getitem__(self, place: SupportsIndex | slice) -> Any:
-        self.looks += 1
+        self.accesses += 1
         return super().__getitem__(place)
 
     def __iter__(self) -> Iterator[Any]:
-        self.looks += 1
+        self.accesses += 1
         return super().__iter__()
 
     def __contains__(self, value: object) -> bool:
-        self.looks += 1
+        self.accesses += 1
         return super().__contains__(value)
 
 

@@ -40,11 +40,11 @@ def model_of(kind, classes):
     target = {0: Number(-2, 3), 2: TWO, 3: THREE}[classes]
     features = {"n": Number(-2, 3), "u": Number(-1e3, 1e3), "c": Category(["a", "b", 1])}
     schema = Schema(features, target=target)
-    chance = np.random.default_rng(classes)
+    rng = np.random.default_rng(classes)
     X = {
-        "n": chance.uniform(-2, 3, 400),
-        "u": chance.uniform(-1e3, 1e3, 400),
-        "c": chance.choice(np.array(["a", "b", 1], dtype=object), 400),
+        "n": rng.uniform(-2, 3, 400),
+        "u": rng.uniform(-1e3, 1e3, 400),
+        "c": rng.choice(np.array(["a", "b", 1], dtype=object), 400),
     }
     if classes == 0:
         return EBMRegressor(epsilon=20, schema=schema, rounds=2).fit(X, X["n"]).model_

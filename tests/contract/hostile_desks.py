@@ -15,17 +15,17 @@ from hostile_queries import NETWORK, NUMBERS, OWN, PIXELS, forged
 
 from voile import Budget, Ledger, protect
 from voile.errors import VoileError
-from voile.privacy.budget import Relation
-from voile.privacy.clients.desk import Desk
+from voile.privacy.budget import NeighbouringRelation
+from voile.privacy.clients.agent import ClientAgent
 from voile.privacy.clients.masks import Roster
 from voile.privacy.clients.questions import (
-    Answer,
+    AccessId,
     Joined,
-    LookAt,
     Opening,
     Paid,
     Payment,
-    Refusal,
+    RefusalMessage,
+    SumAnswer,
     SumOver,
     envelope,
 )
@@ -54,13 +54,13 @@ class World:
         self.names = tuple("ab"[: len(tables)])
         self.terms = Terms(trust, self.names)
         self.own = own
-        self.desks = {}
+        self.agents = {}
         self.keys = {}
         for name, (frame, target, weights) in zip(self.names, tables, strict=True):
             given = {} if weights is None else {"weights": weights, "largest_weight": 2.0}
             table = protect(frame, target, schema=OWN[own], **given)
-            self.desks[name] = Desk(table, Ledger(Budget(math.inf, 1e-5)), name=name)
-        opening = Opening("job", OWN[own], Relation.ADD_REMOVE, self.terms)
+            self.agents[name] = ClientAgent(table, Ledger(Budget(math.inf, 1e-5)), name=name)
+        opening = Opening("job", OWN[own], NeighbouringRelation.ADD_REMOVE, self.terms)
         for name in self.names:
             joined = self.say(name, opening)
             assert isinstance(joined, Joined), joined
@@ -73,7 +73,7 @@ class World:
         message = envelope(packer, packer.pack(question), set())
         # The client's work alone, in processor time: a busy machine changes nothing.
         start = time.process_time()
-        answer = self.desks[name].answer(message)
+        answer = self.agents[name].answer(message)
         self.spent = time.process_time() - start
         return Unpacker().unpack(answer)
 
@@ -85,7 +85,7 @@ class World:
             question = forged(
                 SumOver,
                 job="job",
-                look=LookAt(0, "a", index),
+                access=AccessId(0, "a", index),
                 schema=case.schema,
                 preparations=case.preparations,
                 query=case.query,
@@ -93,9 +93,9 @@ class World:
                 roster=roster,
             )
             reply = self.say(name, question)
-            if isinstance(reply, Refusal):
+            if isinstance(reply, RefusalMessage):
                 return reply.reason
-            assert isinstance(reply, Answer), reply
+            assert isinstance(reply, SumAnswer), reply
             total = reply.values if total is None else total + reply.values
         return total
 
@@ -148,7 +148,7 @@ def hostile_row(own, rows, variant):
 
 
 class Worlds:
-    """Pairs of neighbouring worlds, made once; and the next look's number."""
+    """Pairs of neighbouring worlds, made once; and the next access's number."""
 
     def __init__(self, trust):
         self.trust = trust
@@ -190,7 +190,7 @@ def read_back(case, per_unit):
         query = unpacker.unpack(packed.body)
         if not isinstance(query, Query):
             return None, 1.0
-        return query, gaussian_measure(query, EVENT, Relation.ADD_REMOVE, per_unit).grid
+        return query, gaussian_measure(query, EVENT, NeighbouringRelation.ADD_REMOVE, per_unit).grid
     except (VoileError, ArithmeticError, AttributeError, TypeError, ValueError):
         return None, 1.0
 
@@ -250,7 +250,7 @@ def check_case(worlds, case, seed, *, memory=False):
         return False
     moved = (with_row - without).tolist()
     rows = 2 if case.own == "units" else 1
-    allowed = Fraction(query.sensitivity(Relation.ADD_REMOVE)) * rows / Fraction(grid)
+    allowed = Fraction(query.sensitivity(NeighbouringRelation.ADD_REMOVE)) * rows / Fraction(grid)
     square = sum(one * one for one in moved)
     if square > (allowed * (1 + ROUNDING)) ** 2:
         times = math.sqrt(square) / float(allowed)

@@ -10,9 +10,6 @@ import math
 import numpy as np
 
 from voile import Category, Number, Schema, Unit
-from voile.federated.networks.architectures import Description, parameter_count, register
-from voile.federated.networks.images import KeptImages, Standard
-from voile.federated.networks.queries import Brightness, NetworkSteps
 from voile.models.ebm.cyclic import LeafSums
 from voile.models.ebm.pairs import GROUPS, PairCounts
 from voile.models.ebm.queries import BinLayout, ResidualSizes, ResidualSums
@@ -24,6 +21,9 @@ from voile.models.lvq.metric_steps import MetricPulls
 from voile.models.lvq.plain import MarginCosts
 from voile.models.lvq.queries import ClassSums, ClusterSums, Lengths, Moments, Pulls
 from voile.models.lvq.space import Space
+from voile.models.networks.architectures import Description, parameter_count, register
+from voile.models.networks.images import KeptImages, Standard
+from voile.models.networks.queries import Brightness, NetworkSteps
 from voile.models.pixels import PixelRanges
 from voile.models.public_numbers import feature_count
 from voile.privacy.discovery import LogCells, TreeCells
@@ -124,23 +124,23 @@ class Chance:
 # -- honest questions, with numbers as wild as the checks let them be ------------------------------
 
 
-def schema_for(chance, own, *, plain):
+def schema_for(rng, own, *, plain):
     """The job's schema: the client's, completed, or with other bounds and levels."""
     schema = COMPLETE[own]
-    if plain or chance.of(0.6):
+    if plain or rng.of(0.6):
         return schema
     columns = dict(schema)
     for name in list(columns):
-        if chance.of(0.3):
+        if rng.of(0.3):
             kind = type(columns[name])
             known = [one for one in ODD_COLUMNS if type(one) is kind and one.known]
-            columns[name] = chance.pick(known)
+            columns[name] = rng.pick(known)
     target = schema.target
-    if chance.of(0.2):
+    if rng.of(0.2):
         known = [one for one in ODD_COLUMNS if type(one) is type(target) and one.known]
-        target = chance.pick(known)
-    if chance.of(0.2) and len(columns) > 1:
-        del columns[chance.pick(columns)]
+        target = rng.pick(known)
+    if rng.of(0.2) and len(columns) > 1:
+        del columns[rng.pick(columns)]
     return Schema(columns, target=target, rows=schema.rows, unit=schema.unit)
 
 
@@ -148,15 +148,15 @@ def classes_of(schema):
     return len(schema.target.levels or ()) if isinstance(schema.target, Category) else 0
 
 
-def space_of(chance, schema):
+def space_of(rng, schema):
     features = feature_count(schema)
     wild = [-1.0, -0.3, 0.0, 1.0, 30.0, 1e9]
-    centre = chance.array(features, wild, [*wild, 1e300, -1.7e308, 5e-324])
+    centre = rng.array(features, wild, [*wild, 1e300, -1.7e308, 5e-324])
     omega = None
-    if chance.of(0.4):
-        scale = chance.pick([1.0, 1.0, 1e-6, 1e6, 1e-300, 1e300])
-        omega = chance.generator.normal(size=(chance.pick([1, 2, features, 7]), features)) * scale
-    radius = chance.pick([1.0, 0.4, 2.3, 1e-3, 1e3, 1e-12, 1e12, 5e-324, 1e-300, 1e300])
+    if rng.of(0.4):
+        scale = rng.pick([1.0, 1.0, 1e-6, 1e6, 1e-300, 1e300])
+        omega = rng.generator.normal(size=(rng.pick([1, 2, features, 7]), features)) * scale
+    radius = rng.pick([1.0, 0.4, 2.3, 1e-3, 1e3, 1e-12, 1e12, 5e-324, 1e-300, 1e300])
     return forged(Space, schema=schema, centre=centre, radius=radius, omega=omega)
 
 
@@ -164,139 +164,136 @@ def size_of(space):
     return len(space.centre) if space.omega is None else len(space.omega)
 
 
-def prototypes_of(chance, space):
-    count, size = chance.pick([1, 2, 2, 3, 5]), size_of(space)
-    values = np.clip(chance.array((count, size), [-1.0, 0.0, 1.0], [1.0]), -1.0, 1.0)
-    if chance.of(0.2):
+def prototypes_of(rng, space):
+    count, size = rng.pick([1, 2, 2, 3, 5]), size_of(space)
+    values = np.clip(rng.array((count, size), [-1.0, 0.0, 1.0], [1.0]), -1.0, 1.0)
+    if rng.of(0.2):
         values[:] = values[0]
-    labels = chance.wholes(0, max(classes_of(space.schema), 1), count)
+    labels = rng.wholes(0, max(classes_of(space.schema), 1), count)
     return {"layout": space, "prototypes": values, "labels": labels}
 
 
-def class_sums(chance, schema):
-    space = space_of(chance, schema)
-    return (space,), forged(ClassSums, layout=space, scatter=chance.of(0.5))
+def class_sums(rng, schema):
+    space = space_of(rng, schema)
+    return (space,), forged(ClassSums, layout=space, scatter=rng.of(0.5))
 
 
-def lengths(chance, schema):
-    space = space_of(chance, schema)
-    shape = (chance.pick([1, 2, 5]), size_of(space))
-    matrix = chance.generator.normal(size=shape) * chance.pick([1.0, 1.0, 1e-9, 1e9, 1e150, 1e300])
-    cap = chance.pick([1.0, 4.0, 0.3, 1e-9, 1e9, 1e-139, 1e139])
+def lengths(rng, schema):
+    space = space_of(rng, schema)
+    shape = (rng.pick([1, 2, 5]), size_of(space))
+    matrix = rng.generator.normal(size=shape) * rng.pick([1.0, 1.0, 1e-9, 1e9, 1e150, 1e300])
+    cap = rng.pick([1.0, 4.0, 0.3, 1e-9, 1e9, 1e-139, 1e139])
     return (space,), forged(Lengths, layout=space, matrix=matrix, cap=cap)
 
 
-def cluster_sums(chance, schema):
-    space = space_of(chance, schema)
-    return (space,), forged(ClusterSums, **prototypes_of(chance, space))
+def cluster_sums(rng, schema):
+    space = space_of(rng, schema)
+    return (space,), forged(ClusterSums, **prototypes_of(rng, space))
 
 
-def pulls(chance, schema):
-    space = space_of(chance, schema)
+def pulls(rng, schema):
+    space = space_of(rng, schema)
     more = {
-        "rule": chance.pick(["glvq", "lvq1"]),
-        "slope": chance.pick([1.0, 15.0, 1e-300, 1e-4, 9e5]),
-        "clip": chance.pick([1.0, 0.5, 8.0, 1e-6, 1e-139]),
-        "weight": chance.pick([1.0, 1.0, 1e-300, 9e5]),
-        "lot": (0, 2) if chance.of(0.1) else None,
+        "rule": rng.pick(["glvq", "lvq1"]),
+        "slope": rng.pick([1.0, 15.0, 1e-300, 1e-4, 9e5]),
+        "clip": rng.pick([1.0, 0.5, 8.0, 1e-6, 1e-139]),
+        "weight": rng.pick([1.0, 1.0, 1e-300, 9e5]),
+        "lot": (0, 2) if rng.of(0.1) else None,
     }
-    return (space,), forged(Pulls, **prototypes_of(chance, space), **more)
+    return (space,), forged(Pulls, **prototypes_of(rng, space), **more)
 
 
-def metric_pulls(chance, schema):
-    space = space_of(chance, schema)
+def metric_pulls(rng, schema):
+    space = space_of(rng, schema)
     size = size_of(space)
-    shape = (chance.pick([size, 1, 9]), size)
+    shape = (rng.pick([size, 1, 9]), size)
     more = {
-        "slope": chance.pick([1.0, 15.0, 1e-300, 9e5]),
-        "clip": chance.pick([1.0, 0.5, 8.0, 1e-6, 1e-139]),
-        "omega": chance.generator.normal(size=shape)
-        * chance.pick([1.0, 0.0, 1e-150, 1e150, 1e300]),
-        "lot": (0, 2) if chance.of(0.1) else None,
+        "slope": rng.pick([1.0, 15.0, 1e-300, 9e5]),
+        "clip": rng.pick([1.0, 0.5, 8.0, 1e-6, 1e-139]),
+        "omega": rng.generator.normal(size=shape) * rng.pick([1.0, 0.0, 1e-150, 1e150, 1e300]),
+        "lot": (0, 2) if rng.of(0.1) else None,
     }
-    return (space,), forged(MetricPulls, **prototypes_of(chance, space), **more)
+    return (space,), forged(MetricPulls, **prototypes_of(rng, space), **more)
 
 
-def costs(chance, schema):
-    space = space_of(chance, schema)
-    slope = chance.pick([1.0, 15.0, 1e-99, 1e-4, 9e5])
-    return (space,), forged(MarginCosts, **prototypes_of(chance, space), slope=slope)
+def costs(rng, schema):
+    space = space_of(rng, schema)
+    slope = rng.pick([1.0, 15.0, 1e-99, 1e-4, 9e5])
+    return (space,), forged(MarginCosts, **prototypes_of(rng, space), slope=slope)
 
 
-def moments(chance, schema):
+def moments(rng, schema):
     return (), forged(Moments, schema=schema)
 
 
-def layout_of(chance, schema, link=None):
+def layout_of(rng, schema, link=None):
     target = schema.target
     if link is None:
         links = {2: ["logit", "softmax", "logit"]}.get(classes_of(schema), ["softmax"])
-        link = "identity" if isinstance(target, Number) else chance.pick(links)
+        link = "identity" if isinstance(target, Number) else rng.pick(links)
     cuts, widths = [], []
     for column in schema.values():
         if isinstance(column, Category):
             own = np.zeros(0)
-            widths.append(len(column.levels or ()) + 2 - (1 if chance.of(0.2) else 0))
+            widths.append(len(column.levels or ()) + 2 - (1 if rng.of(0.2) else 0))
         else:
-            own = np.unique(
-                chance.array(chance.pick([0, 1, 3, 6]), [-2.0, 0.0, 1.0, 1e300, -1e-310])
-            )
-            widths.append(len(own) + chance.pick([2, 2, 1, 5]))
+            own = np.unique(rng.array(rng.pick([0, 1, 3, 6]), [-2.0, 0.0, 1.0, 1e300, -1e-310]))
+            widths.append(len(own) + rng.pick([2, 2, 1, 5]))
         cuts.append(own)
     offsets = np.cumsum([0, *widths]).astype(np.int64)
     return forged(BinLayout, schema=schema, link=link, cuts=tuple(cuts), offsets=offsets)
 
 
-def state_of(chance, layout):
+def state_of(rng, layout):
     outputs = max(classes_of(layout.schema), 1) if layout.link == "softmax" else 1
     cells = int(layout.offsets[-1])
-    scores = chance.array((cells, outputs), [-8.0, 0.0, 700.0], [9e99, -9e99, 0.0, 1e-300])
-    return {"layout": layout, "scores": scores, "intercept": chance.array(outputs, [0.0, 9e99])}
+    scores = rng.array((cells, outputs), [-8.0, 0.0, 700.0], [9e99, -9e99, 0.0, 1e-300])
+    return {"layout": layout, "scores": scores, "intercept": rng.array(outputs, [0.0, 9e99])}
 
 
-def residual_sums(chance, schema):
-    layout = layout_of(chance, schema)
+def residual_sums(rng, schema):
+    layout = layout_of(rng, schema)
     widths = np.diff(layout.offsets)
-    mixing, excess = [], chance.pick([1.0] * 6 + [1.5, 40.0])
-    for width, share in zip(widths, chance.generator.dirichlet(np.ones(len(widths))), strict=True):
+    mixing, excess = [], rng.pick([1.0] * 6 + [1.5, 40.0])
+    for width, share in zip(widths, rng.generator.dirichlet(np.ones(len(widths))), strict=True):
         most = excess * 4096 * math.sqrt(share)
-        if chance.of(0.5):
-            one = np.trunc(chance.generator.choice([-1.0, 1.0], width) * most)
+        if rng.of(0.5):
+            one = np.trunc(rng.generator.choice([-1.0, 1.0], width) * most)
         else:
-            one = chance.generator.normal(size=(width, width))
+            one = rng.generator.normal(size=(width, width))
             one = np.trunc(one / np.linalg.norm(one, axis=0) * most)
         mixing.append(one.astype(np.int64))
-    cap = chance.pick([0.5, 1.0, 2.0, 1e-9, 1e9, 1e-139, 1e139])
-    state = state_of(chance, layout)
+    cap = rng.pick([0.5, 1.0, 2.0, 1e-9, 1e9, 1e-139, 1e139])
+    state = state_of(rng, layout)
     return (layout,), forged(ResidualSums, **state, cap=cap, mixing=tuple(mixing))
 
 
-def residual_sizes(chance, schema):
-    layout = layout_of(chance, schema)
-    return (layout,), forged(ResidualSizes, **state_of(chance, layout))
+def residual_sizes(rng, schema):
+    layout = layout_of(rng, schema)
+    return (layout,), forged(ResidualSizes, **state_of(rng, layout))
 
 
-def leaf_sums(chance, schema):
-    link = chance.pick(["logit", "logit", None]) if classes_of(schema) == 2 else None
-    layout = layout_of(chance, schema, link)
-    term = chance.below(len(layout.offsets) - 1)
-    leaf = chance.wholes(0, chance.pick([1, 3, 50]), int(np.diff(layout.offsets)[term]))
-    return (layout,), forged(LeafSums, **state_of(chance, layout), term=term, leaf=leaf)
+def leaf_sums(rng, schema):
+    link = rng.pick(["logit", "logit", None]) if classes_of(schema) == 2 else None
+    layout = layout_of(rng, schema, link)
+    term = rng.below(len(layout.offsets) - 1)
+    leaf = rng.wholes(0, rng.pick([1, 3, 50]), int(np.diff(layout.offsets)[term]))
+    return (layout,), forged(LeafSums, **state_of(rng, layout), term=term, leaf=leaf)
 
 
-def pair_counts(chance, schema):
-    layout = layout_of(chance, schema)
-    groups = chance.wholes(0, chance.pick([GROUPS, 1]), int(layout.offsets[-1]))
+def pair_counts(rng, schema):
+    layout = layout_of(rng, schema)
+    groups = rng.wholes(0, rng.pick([GROUPS, 1]), int(layout.offsets[-1]))
     return (layout,), forged(PairCounts, layout=layout, groups=groups)
 
 
-def inputs_of(chance, schema, *, basis=True):
+def inputs_of(rng, schema, *, basis=True):
     pictures = set(schema) == set(PIXELS)
-    shape = (2, 2, 1) if pictures and chance.of(0.8) else None
+    shape = (2, 2, 1) if pictures and rng.of(0.8) else None
     own = None
-    if shape is not None and basis and chance.of(0.5):
-        width = chance.pick([5.5, 1.0, 1e-9, 1e9])
-        own = forged(SmoothBasis, shape=shape, cut=chance.pick([1, 2]), width=width)
+    if shape is not None and basis and rng.of(0.5):
+        width = rng.pick([5.5, 1.0, 1e-9, 1e9])
+        own = forged(SmoothBasis, shape=shape, cut=rng.pick([1, 2]), width=width)
     features = feature_count(schema)
     size = features if own is None else {1: 1, 2: 4}[own.cut]
     return forged(
@@ -304,11 +301,11 @@ def inputs_of(chance, schema, *, basis=True):
         schema=schema,
         picture=shape,
         basis=own,
-        root=chance.of(0.5) and shape is not None,
-        normalise=chance.of(0.6),
-        centre=chance.array(size, [-1.0, 0.0, 0.3, 30.0], [0.0], [1e300, -1.7e308, 0.0]),
-        radius=np.abs(chance.array(size, [1.0], [1e-9, 1.0, 3.0, 1e9], [5e-324, 1e308])) + 5e-324,
-        filling=chance.array(features, [0.0], [-1.0, 1.0, 0.5], [1e300, 0.0]),
+        root=rng.of(0.5) and shape is not None,
+        normalise=rng.of(0.6),
+        centre=rng.array(size, [-1.0, 0.0, 0.3, 30.0], [0.0], [1e300, -1.7e308, 0.0]),
+        radius=np.abs(rng.array(size, [1.0], [1e-9, 1.0, 3.0, 1e9], [5e-324, 1e308])) + 5e-324,
+        filling=rng.array(features, [0.0], [-1.0, 1.0, 0.5], [1e300, 0.0]),
     )
 
 
@@ -316,66 +313,66 @@ def size_of_inputs(inputs):
     return len(inputs.centre)
 
 
-def copies_of(chance, inputs):
-    if inputs.picture is None or chance.of(0.4):
-        return (STILL,) * (1 if chance.of(0.8) else 3)
+def copies_of(rng, inputs):
+    if inputs.picture is None or rng.of(0.4):
+        return (STILL,) * (1 if rng.of(0.8) else 3)
     moves = [STILL, Move(down=1), Move(right=-0.3), Move(turn=40), Move(shear=0.7), Move(turn=-180)]
     moves += [Move(down=1e4, turn=9e3), Move(shear=-1e4)]
-    return tuple(chance.pick(moves) for _ in range(chance.pick([1, 2, 5, 9])))
+    return tuple(rng.pick(moves) for _ in range(rng.pick([1, 2, 5, 9])))
 
 
-def weights_of(chance, shape):
-    return chance.array(shape, [0.0], [9e11, -9e11, 0.0], [-1.0, 1.0], [1e6, 1e-300])
+def weights_of(rng, shape):
+    return rng.array(shape, [0.0], [9e11, -9e11, 0.0], [-1.0, 1.0], [1e6, 1e-300])
 
 
-def steps_of(chance):
+def steps_of(rng):
     return {
-        "beta": chance.pick([0.1, 0.0, 1.0, 50.0, 9e3]),
-        "bias": chance.pick([0.3, 0.0, 1.0, 1e-3]),
-        "clip": chance.pick([1.0, 0.05, 1e-3, 1e-6, 1e3, 1e4, 1e-139]),
-        "lot": (1, 2) if chance.of(0.1) else None,
+        "beta": rng.pick([0.1, 0.0, 1.0, 50.0, 9e3]),
+        "bias": rng.pick([0.3, 0.0, 1.0, 1e-3]),
+        "clip": rng.pick([1.0, 0.05, 1e-3, 1e-6, 1e3, 1e4, 1e-139]),
+        "lot": (1, 2) if rng.of(0.1) else None,
     }
 
 
-def map_steps(chance, schema):
-    inputs = inputs_of(chance, schema)
-    copies = copies_of(chance, inputs)
-    maps = chance.pick([1, 2, 5])
+def map_steps(rng, schema):
+    inputs = inputs_of(rng, schema)
+    copies = copies_of(rng, inputs)
+    maps = rng.pick([1, 2, 5])
     shape = (max(classes_of(schema), 1), maps, size_of_inputs(inputs) + 1)
     chosen = None
-    if chance.of(0.4):
-        chosen = tuple(chance.below(len(copies)) for _ in range(chance.pick([1, 2, 5])))
+    if rng.of(0.4):
+        chosen = tuple(rng.below(len(copies)) for _ in range(rng.pick([1, 2, 5])))
     kept = forged(KeptPoints, layout=inputs, copies=copies)
-    query = {"layout": inputs, "weights": weights_of(chance, shape), "chosen": chosen}
-    return (kept,), forged(MapSteps, **query, **steps_of(chance))
+    query = {"layout": inputs, "weights": weights_of(rng, shape), "chosen": chosen}
+    return (kept,), forged(MapSteps, **query, **steps_of(rng))
 
 
-def projected_steps(chance, schema):
-    inputs = inputs_of(chance, schema)
-    size, maps, seen = size_of_inputs(inputs), chance.pick([1, 2, 3]), chance.pick([1, 2, 4])
-    shape = (chance.pick([1, maps]), seen, size)
-    most = chance.pick([512, 512, 2**15, 2**15, 2])
-    if chance.of(0.15):
-        most = chance.pick([2**15 + 1, 2**20, 2**31, 2**45, 2**62])
-    drawn = chance.wholes(-most + 1, most, shape)
-    if chance.of(0.4):
+def projected_steps(rng, schema):
+    inputs = inputs_of(rng, schema)
+    size, maps, seen = size_of_inputs(inputs), rng.pick([1, 2, 3]), rng.pick([1, 2, 4])
+    shape = (rng.pick([1, maps]), seen, size)
+    most = rng.pick([512, 512, 2**15, 2**15, 2])
+    if rng.of(0.15):
+        most = rng.pick([2**15 + 1, 2**20, 2**31, 2**45, 2**62])
+    drawn = rng.wholes(-most + 1, most, shape)
+    if rng.of(0.4):
         drawn = np.where(drawn < 0, -most + 1, most - 1)
-    if most > 2**15 and size > 1 and chance.of(0.7):
+    if most > 2**15 and size > 1 and rng.of(0.7):
         # Rows at two corners cancel: no length, a large coefficient, and products that round.
         drawn[...] = 0
         drawn[..., 0], drawn[..., 1] = most - 1 + 12346, -most + 1 - 12346
         inputs = substitute(inputs, inputs.centre, np.zeros(size))
         inputs = substitute(inputs, inputs.radius, np.ones(size))
-    weights = weights_of(chance, (max(classes_of(schema), 1), maps, seen + 1)) * 1e-9
+    weights = weights_of(rng, (max(classes_of(schema), 1), maps, seen + 1)) * 1e-9
     points = forged(KeptPoints, layout=inputs, copies=(STILL,))
     query = {"layout": inputs, "weights": weights, "projections": drawn}
     squares = forged(KeptSquares, projections=drawn)
     prepared = (points, squares)
-    if chance.of(0.25):
+    if rng.of(0.25):
         # Lengths of shorter projections, of other points, or of one copy among several.
         several = forged(KeptPoints, layout=inputs, copies=(STILL,) * 2)
-        other = forged(KeptPoints, layout=inputs_of(chance, schema), copies=(STILL,))
-        prepared = chance.pick(
+        other = forged(KeptPoints, layout=inputs_of(rng, schema), copies=(STILL,))
+        prepared = rng.pick(
             [
                 (points, forged(KeptSquares, projections=drawn // 64)),
                 (other, squares, points),
@@ -384,105 +381,105 @@ def projected_steps(chance, schema):
                 (points, squares, forged(KeptSquares, projections=drawn * 0)),
             ]
         )
-        query["chosen"] = chance.pick([None, None, (0, 0), (0,)])
-    return prepared, forged(ProjectedSteps, **query, **steps_of(chance))
+        query["chosen"] = rng.pick([None, None, (0, 0), (0,)])
+    return prepared, forged(ProjectedSteps, **query, **steps_of(rng))
 
 
-def class_points(chance, schema):
-    inputs = inputs_of(chance, schema)
-    kept = forged(KeptPoints, layout=inputs, copies=copies_of(chance, inputs))
+def class_points(rng, schema):
+    inputs = inputs_of(rng, schema)
+    kept = forged(KeptPoints, layout=inputs, copies=copies_of(rng, inputs))
     return (kept,), forged(ClassPoints, layout=inputs)
 
 
-def directions(chance, schema):
-    return (), forged(Directions, layout=inputs_of(chance, schema))
+def directions(rng, schema):
+    return (), forged(Directions, layout=inputs_of(rng, schema))
 
 
-def pixel_ranges(chance, schema):
+def pixel_ranges(rng, schema):
     numbers = [name for name, one in schema.items() if isinstance(one, Number)]
-    return (), forged(PixelRanges, columns=tuple(numbers[: chance.below(len(numbers) + 1)]))
+    return (), forged(PixelRanges, columns=tuple(numbers[: rng.below(len(numbers) + 1)]))
 
 
-def number_of(chance, schema):
-    return chance.pick([name for name, one in schema.items() if isinstance(one, Number)] or ["n"])
+def number_of(rng, schema):
+    return rng.pick([name for name, one in schema.items() if isinstance(one, Number)] or ["n"])
 
 
-def row_count(chance, schema):
-    size = chance.pick([1, 1, 3, 1000])
-    return (), forged(RowCount, columns=tuple(schema) if chance.of(0.2) else (), size=size)
+def row_count(rng, schema):
+    size = rng.pick([1, 1, 3, 1000])
+    return (), forged(RowCount, columns=tuple(schema) if rng.of(0.2) else (), size=size)
 
 
-def category_counts(chance, schema):
+def category_counts(rng, schema):
     named = {name: one for name, one in schema.items() if isinstance(one, Category)}
     if classes_of(schema):
         named[TARGET] = schema.target
-    name = chance.pick(named or ["c"])
+    name = rng.pick(named or ["c"])
     column = named.get(name, Category(()))
     return (), forged(CategoryCounts, column=name, listed=len(column.levels or ()))
 
 
-def number_counts(chance, schema):
-    cuts = chance.array(chance.below(6), [-math.inf, 0.0, math.inf], [-1e308, 5e-324, 1e308])
-    column = number_of(chance, schema)
+def number_counts(rng, schema):
+    cuts = rng.array(rng.below(6), [-math.inf, 0.0, math.inf], [-1e308, 5e-324, 1e308])
+    column = number_of(rng, schema)
     return (), forged(NumberCounts, column=column, cuts=tuple(np.unique(cuts).tolist()))
 
 
-def tree_cells(chance, schema):
-    ends = chance.pick([(-2.0, 3.0), (0.0, 5e-324), (-1e308, 1e308), (-1.0, 1e-310), (5.0, 6.0)])
-    return (), forged(TreeCells, column=number_of(chance, schema), lower=ends[0], upper=ends[1])
+def tree_cells(rng, schema):
+    ends = rng.pick([(-2.0, 3.0), (0.0, 5e-324), (-1e308, 1e308), (-1.0, 1e-310), (5.0, 6.0)])
+    return (), forged(TreeCells, column=number_of(rng, schema), lower=ends[0], upper=ends[1])
 
 
-def log_cells(chance, schema):
-    return (), forged(LogCells, column=number_of(chance, schema))
+def log_cells(rng, schema):
+    return (), forged(LogCells, column=number_of(rng, schema))
 
 
-def together(chance, schema):
+def together(rng, schema):
     makers = [row_count, category_counts, number_counts, tree_cells, log_cells, moments]
     makers += [class_sums, pulls, residual_sums]
     prepared, parts = (), []
-    for _ in range(chance.pick([1, 2, 3])):
-        more, one = chance.pick(makers)(chance, schema)
+    for _ in range(rng.pick([1, 2, 3])):
+        more, one = rng.pick(makers)(rng, schema)
         prepared += more
         parts.append(one)
     query = forged(Together, parts=tuple(parts))
-    return prepared, forged(Together, parts=(query,)) if chance.of(0.2) else query
+    return prepared, forged(Together, parts=(query,)) if rng.of(0.2) else query
 
 
-def images(chance, schema):
+def images(rng, schema):
     kept = forged(KeptImages, schema=schema)
     ends = {(one.lower, one.upper) for one in schema.values() if isinstance(one, Number)}
     return kept, 8 if ends == {(0.0, 255.0)} else 16
 
 
-def brightness(chance, schema):
-    kept, bits = images(chance, schema)
-    return (kept,), forged(Brightness, channels=chance.pick([1, 2, 4, len(schema)]), bits=bits)
+def brightness(rng, schema):
+    kept, bits = images(rng, schema)
+    return (kept,), forged(Brightness, channels=rng.pick([1, 2, 4, len(schema)]), bits=bits)
 
 
-def network_steps(chance, schema):
-    kept, bits = images(chance, schema)
+def network_steps(rng, schema):
+    kept, bits = images(rng, schema)
     shape, classes = (1, 1, max(len(schema), 1)), max(classes_of(schema), 2)
     count = parameter_count(Description(NETWORK, shape, classes, 0))
-    wild = [chance.pick([0.0, 0.5, 1e300, -1e9])]
-    standard = forged(Standard, means=tuple(wild), spreads=(chance.pick([1.0, 1e-6]),), bits=bits)
+    wild = [rng.pick([0.0, 0.5, 1e300, -1e9])]
+    standard = forged(Standard, means=tuple(wild), spreads=(rng.pick([1.0, 1e-6]),), bits=bits)
     more = {}
-    if chance.of(0.3):
-        more["groups"] = chance.wholes(0, 2, count)
-        more["scales"] = tuple(chance.pick([1.0, 1e-9, 1e9]) for _ in range(2))
-        more["clips"] = tuple(chance.pick([1.0, 1e-9, 1e9]) for _ in range(2))
-    if chance.of(0.2):
-        more["mask"] = np.flatnonzero(chance.generator.random(count) < 0.5).astype(np.int64)
-    if chance.of(0.1):
-        more["turn" if chance.of(0.5) else "exact"] = (0, 2) if "turn" in more else False
+    if rng.of(0.3):
+        more["groups"] = rng.wholes(0, 2, count)
+        more["scales"] = tuple(rng.pick([1.0, 1e-9, 1e9]) for _ in range(2))
+        more["clips"] = tuple(rng.pick([1.0, 1e-9, 1e9]) for _ in range(2))
+    if rng.of(0.2):
+        more["mask"] = np.flatnonzero(rng.generator.random(count) < 0.5).astype(np.int64)
+    if rng.of(0.1):
+        more["turn" if rng.of(0.5) else "exact"] = (0, 2) if "turn" in more else False
     query = forged(
         NetworkSteps,
         architecture=NETWORK,
         image_shape=shape,
         classes=classes,
         seed=0,
-        weights=weights_of(chance, count),
+        weights=weights_of(rng, count),
         standard=standard,
-        clip=chance.pick([1.0, 1e-9, 1e9, 1e-3]),
+        clip=rng.pick([1.0, 1e-9, 1e9, 1e-3]),
         **more,
     )
     return (kept,), query
@@ -519,16 +516,16 @@ MAKERS = {
 OF_PIXELS = (Brightness, NetworkSteps)
 
 
-def honest_case(chance, kind, *, plain=False):
+def honest_case(rng, kind, *, plain=False):
     """A question that an honest server might send, but for its numbers."""
     names = ["two", "two", "three", "open", "units", "pictures", "weighted", "number"]
     if kind in OF_PIXELS:
         names = ["pictures"]
     elif kind is ResidualSizes:
         names = ["number"]
-    own = chance.pick(names)
-    schema = schema_for(chance, own, plain=plain)
-    prepared, query = MAKERS[kind](chance, schema)
+    own = rng.pick(names)
+    schema = schema_for(rng, own, plain=plain)
+    prepared, query = MAKERS[kind](rng, schema)
     return Case(own, schema, tuple(prepared), query)
 
 
@@ -552,55 +549,53 @@ def substitute(value, old, new):
     return forged(type(value), **found)
 
 
-def mutated(chance, value, depth=0):
+def mutated(rng, value, depth=0):
     """Something else of about the same kind, or of another."""
-    if chance.of(0.06):
-        return chance.pick([None, True, 0, 1.5, "a", (), b"a", np.zeros(0), math.nan, -(2**63)])
+    if rng.of(0.06):
+        return rng.pick([None, True, 0, 1.5, "a", (), b"a", np.zeros(0), math.nan, -(2**63)])
     match value:
         case bool():
             return not value
         case int():
-            return chance.pick(INTS) if chance.of(0.7) else value + chance.pick([-1, 1])
+            return rng.pick(INTS) if rng.of(0.7) else value + rng.pick([-1, 1])
         case float():
-            return chance.pick(FLOATS) if chance.of(0.8) else chance.pick(INTS)
+            return rng.pick(FLOATS) if rng.of(0.8) else rng.pick(INTS)
         case str():
-            return chance.pick(
-                ["", "n", "c", "zzz", TARGET, "softmax", "logit", "identity", "\ud800"]
-            )
+            return rng.pick(["", "n", "c", "zzz", TARGET, "softmax", "logit", "identity", "\ud800"])
         case tuple():
-            return _mutated_tuple(chance, value, depth)
+            return _mutated_tuple(rng, value, depth)
         case np.ndarray():
-            return _mutated_array(chance, value)
+            return _mutated_array(rng, value)
         case Schema():
-            return odd_schema(chance, value)
+            return odd_schema(rng, value)
         case None:
-            return chance.pick([0, 1.0, np.eye(3), (0, 1), (0,), (0, 0), np.zeros(4, np.int64)])
+            return rng.pick([0, 1.0, np.eye(3), (0, 1), (0,), (0, 0), np.zeros(4, np.int64)])
     if dataclasses.is_dataclass(value):
-        return mutated_object(chance, value, depth + 1)
+        return mutated_object(rng, value, depth + 1)
     return None
 
 
-def _mutated_tuple(chance, value, depth):
-    kind = chance.below(4)
+def _mutated_tuple(rng, value, depth):
+    kind = rng.below(4)
     if kind == 0 or not value:
-        return (*value, chance.pick(value)) if value else (chance.pick([0, 1.0, "a"]),)
-    place = chance.below(len(value))
+        return (*value, rng.pick(value)) if value else (rng.pick([0, 1.0, "a"]),)
+    place = rng.below(len(value))
     if kind == 1:
         return (*value[:place], *value[place + 1 :])
     if kind == 2 and len(value) < 50:
-        return value * chance.pick([2, 40])
-    return (*value[:place], mutated(chance, value[place], depth + 1), *value[place + 1 :])
+        return value * rng.pick([2, 40])
+    return (*value[:place], mutated(rng, value[place], depth + 1), *value[place + 1 :])
 
 
-def _mutated_array(chance, value):
-    match chance.below(9):
+def _mutated_array(rng, value):
+    match rng.below(9):
         case 0:
             with np.errstate(all="ignore"):
-                return value.astype(chance.pick(DTYPES))
+                return value.astype(rng.pick(DTYPES))
         case 1:
             return value[..., :-1] if value.ndim else value[None]
         case 2:
-            return value[None] if chance.of(0.5) else value.reshape(-1)
+            return value[None] if rng.of(0.5) else value.reshape(-1)
         case 3:
             return value[:0] if value.ndim else value
         case 4:
@@ -610,44 +605,44 @@ def _mutated_array(chance, value):
     if not value.size:
         return np.zeros(3, dtype=value.dtype)
     result = value.copy()
-    places = chance.wholes(0, result.size, chance.pick([1, 1, result.size]))
+    places = rng.wholes(0, result.size, rng.pick([1, 1, result.size]))
     pool = FLOATS
     if result.dtype.kind in "iu":
         pool = [
             one for one in INTS if np.iinfo(result.dtype).min <= one <= np.iinfo(result.dtype).max
         ]
-    result.reshape(-1)[places] = chance.pick(pool)
+    result.reshape(-1)[places] = rng.pick(pool)
     return result
 
 
-def mutated_object(chance, value, depth=0):
+def mutated_object(rng, value, depth=0):
     """A copy of a dataclass with one or two fields changed."""
     fields = {one.name: getattr(value, one.name) for one in dataclasses.fields(value) if one.init}
-    for _ in range(chance.pick([1, 1, 2])):
-        name = chance.pick(fields)
+    for _ in range(rng.pick([1, 1, 2])):
+        name = rng.pick(fields)
         if depth < 3:
-            fields[name] = mutated(chance, fields[name], depth)
+            fields[name] = mutated(rng, fields[name], depth)
     return forged(type(value), **fields)
 
 
-def odd_schema(chance, schema):
+def odd_schema(rng, schema):
     """Kinds changed, levels unlisted, bounds tiny or huge, columns missing, repeated or others."""
     columns, target, unit = dict(schema), schema.target, schema.unit
-    match chance.below(7):
+    match rng.below(7):
         case 0 if columns:
-            columns[chance.pick(columns)] = chance.pick(ODD_COLUMNS)
+            columns[rng.pick(columns)] = rng.pick(ODD_COLUMNS)
         case 1:
-            target = chance.pick([*ODD_COLUMNS, None])
+            target = rng.pick([*ODD_COLUMNS, None])
         case 2 if columns:
-            del columns[chance.pick(columns)]
+            del columns[rng.pick(columns)]
         case 3:
-            columns["another"] = chance.pick(ODD_COLUMNS)
+            columns["another"] = rng.pick(ODD_COLUMNS)
         case 4:
             columns = dict(reversed(columns.items()))
         case 5:
-            return chance.pick(list(COMPLETE.values()))
+            return rng.pick(list(COMPLETE.values()))
         case _:
-            unit = None if unit is not None else Unit("who", rows=chance.pick([1, 2, 9]))
+            unit = None if unit is not None else Unit("who", rows=rng.pick([1, 2, 9]))
     return Schema(columns, target=target, rows=schema.rows, unit=unit)
 
 
@@ -669,17 +664,17 @@ def layouts_in(case):
     return found
 
 
-def mutated_case(chance, case):
+def mutated_case(rng, case):
     """A case with something changed: in the query, a layout, the schema, or what is prepared."""
-    kind, inside = chance.below(9), layouts_in(case)
+    kind, inside = rng.below(9), layouts_in(case)
     if kind <= 2 or (kind <= 5 and not inside):
-        query = mutated_object(chance, case.query)
+        query = mutated_object(rng, case.query)
         return dataclasses.replace(case, query=query)
     if kind <= 5:
-        old = chance.pick(inside)
-        new = mutated_object(chance, old)
+        old = rng.pick(inside)
+        new = mutated_object(rng, old)
         # Everywhere, or on one side alone.
-        where = chance.pick(["both", "both", "both", "query", "preparations"])
+        where = rng.pick(["both", "both", "both", "query", "preparations"])
         query, prepared = case.query, case.preparations
         if where != "preparations":
             query = substitute(query, old, new)
@@ -687,23 +682,23 @@ def mutated_case(chance, case):
             prepared = substitute(prepared, old, new)
         return dataclasses.replace(case, query=query, preparations=prepared)
     if kind == 6:
-        new = odd_schema(chance, case.schema)
-        if chance.of(0.4):
+        new = odd_schema(rng, case.schema)
+        if rng.of(0.4):
             return dataclasses.replace(case, schema=new)
         query, prepared = (
             substitute(one, case.schema, new) for one in (case.query, case.preparations)
         )
         return dataclasses.replace(case, schema=new, query=query, preparations=prepared)
-    return dataclasses.replace(case, preparations=_odd_preparations(chance, case))
+    return dataclasses.replace(case, preparations=_odd_preparations(rng, case))
 
 
-def _odd_preparations(chance, case):
+def _odd_preparations(rng, case):
     """Stale ones, others, repeated ones, in another order, or too few."""
     prepared = list(case.preparations)
-    other, _ = MAKERS[chance.pick([ClassSums, ResidualSums, MapSteps, ProjectedSteps])](
-        chance, case.schema
+    other, _ = MAKERS[rng.pick([ClassSums, ResidualSums, MapSteps, ProjectedSteps])](
+        rng, case.schema
     )
-    match chance.below(5):
+    match rng.below(5):
         case 0:
             prepared = [*other, *prepared]
         case 1:
@@ -719,11 +714,11 @@ def _odd_preparations(chance, case):
 
 def draw_case(seed, kind=None, *, mutate=0.5):
     """The case of a seed; about half of them are mutated."""
-    chance = Chance(seed)
-    drawn = chance.pick(MAKERS)
-    case = honest_case(chance, kind or drawn)
-    if chance.of(mutate):
-        case = mutated_case(chance, case)
-        if chance.of(0.2):
-            case = mutated_case(chance, case)
+    rng = Chance(seed)
+    drawn = rng.pick(MAKERS)
+    case = honest_case(rng, kind or drawn)
+    if rng.of(mutate):
+        case = mutated_case(rng, case)
+        if rng.of(0.2):
+            case = mutated_case(rng, case)
     return case

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from voile.privacy.budget import Budget
-from voile.privacy.calibrate import calibrate, gaussian_share
+from voile.privacy.calibrate import calibrate, gaussian_step
 from voile.privacy.discovery import complete, discovery_shape
 from voile.privacy.encode import encode_frame
 from voile.privacy.events import Plan
@@ -36,7 +36,7 @@ class ClassSums(Query):
 
     bound = 1.0
 
-    def shares(self, block):
+    def contributions(self, block):
         classes = len(self.schema.target.levels)
         scaled = scale({name: block[name] for name in self.schema}, self.schema)
         rows = np.column_stack(
@@ -77,7 +77,7 @@ class MinimalClassifier(ClassifierMixin, BaseEstimator):
         shape = Plan(
             (
                 *discovery_shape(table.schema, 0.3, self.delta),
-                gaussian_share("class sums", 0.7),
+                gaussian_step("class sums", 0.7),
             )
         )
         plan = calibrate(budget, shape, ledger.relation)

@@ -149,7 +149,7 @@ def broken_ebm():
 
 EBM = Family(
     module="voile.models.ebm.files",
-    saved="SavedAdditive",
+    saved="SavedEBM",
     models={
         **{link: partial(make_model, link) for link in ("identity", "logit", "softmax")},
         **{f"{link}, edited": partial(edited, link) for link in ("identity", "logit", "softmax")},
@@ -229,7 +229,7 @@ def ask_lvq(model):
 
 LVQ = Family(
     module="voile.models.lvq.files",
-    saved="SavedPrototypes",
+    saved="SavedLVQ",
     models={
         "numbers": prototype_models.tumour_model,
         "categories": prototype_models.mixed_model,
@@ -342,7 +342,7 @@ def broken_maps():
 
 MAPS = Family(
     module="voile.models.locally_linear.files",
-    saved="SavedMaps",
+    saved="SavedLocallyLinear",
     models={
         "numbers": number_maps,
         "categories": table_maps,
@@ -434,9 +434,9 @@ def network(channels=1, **more):
     """Made by chance, and not trained: weights as its seed made them."""
     import network_modules  # noqa: F401
 
-    from voile.federated.networks.architectures import Description, initial_weights
-    from voile.federated.networks.images import Standard
-    from voile.federated.networks.model import NetworkModel
+    from voile.models.networks.architectures import Description, initial_weights
+    from voile.models.networks.images import Standard
+    from voile.models.networks.model import NetworkModel
 
     shape = (4, 4) if channels == 1 else (4, 4 // channels, channels)
     description = Description("test small", (channels, *shape[:2]), 2, seed=3)
@@ -521,7 +521,7 @@ def _networks(module: str, saved: str, make: Callable[[], Any], **more: Any) -> 
 
 
 NETWORK = _networks(
-    "voile.federated.networks.files",
+    "voile.models.networks.files",
     "SavedNetwork",
     network,
     refused=(
@@ -539,7 +539,7 @@ AVERAGED = _networks(
         *_NETWORK_REFUSED,
         (["noise"], "selective", "its mode cannot"),
         (["noise"], None, "noise"),
-        (["noise"], "dp_faithful", "promises"),
+        (["noise"], "dp_faithful", "guarantees"),
         (["placement"], "uniform", "placement"),
     ),
     fitting={"voile": str},

@@ -9,19 +9,19 @@ from unittest.mock import patch
 import numpy as np
 
 from voile import EBMClassifier
-from voile.federated.networks import queries as network_queries
 from voile.models import fit as model_fit
 from voile.models.ebm import queries as ebm_queries
 from voile.models.locally_linear.queries import MapSteps
 from voile.models.lvq.queries import ClassSums
+from voile.models.networks import queries as network_queries
 from voile.privacy import noise, receipt, vault
-from voile.privacy.budget import Relation
+from voile.privacy.budget import NeighbouringRelation
 from voile.privacy.clients.terms import Terms
 from voile.privacy.discovery import levels, missing, tree
 from voile.privacy.events import Gaussian, Plan, Step
-from voile.privacy.filter import Filter
 from voile.privacy.grant import Grant, Ticket
 from voile.privacy.ledger import Ledger
+from voile.privacy.ledger.filter import Filter
 from voile.privacy.mechanisms import aggregate, selection, sums
 from voile.privacy.mechanisms.slopes import PrivateSlopes
 from voile.privacy.queries import CellQuery, NumberCounts, RowCount, Together
@@ -131,8 +131,8 @@ def _unnoised(original, self, query, grid, scale, *, rate=1.0):
 
 
 def _by_numpy(original, self, query, grid, scale, *, rate=1.0):
-    chance = np.random.default_rng(0).normal(0.0, scale / grid, query.size)
-    return self.total(query, grid, rate=rate) + chance.astype(np.int64)
+    rng = np.random.default_rng(0).normal(0.0, scale / grid, query.size)
+    return self.total(query, grid, rate=rate) + rng.astype(np.int64)
 
 
 def _counting_fit(original, self, X, y=None, **more):
@@ -268,11 +268,11 @@ def _cheap(original, self, plan, what, **how):
     return original(self, Plan(few), what, **how)
 
 
-def _as_if_once(original, events, relation=Relation.ADD_REMOVE, **how):
+def _as_if_once(original, events, relation=NeighbouringRelation.ADD_REMOVE, **how):
     return original([replace(event, count=1) for event in events], relation, **how)
 
 
-def _half_mu(original, events, relation=Relation.ADD_REMOVE, **how):
+def _half_mu(original, events, relation=NeighbouringRelation.ADD_REMOVE, **how):
     loss = original(events, relation, **how)
     return replace(loss, mu=loss.mu / 2)
 
@@ -283,7 +283,7 @@ def _without_first(original, *args):
 
 
 def _of_another_relation(original, *args):
-    return replace(original(*args), relation=Relation.ADD_REMOVE)
+    return replace(original(*args), relation=NeighbouringRelation.ADD_REMOVE)
 
 
 # -- units, weights, samples, choices, clients --------------------------------------------------

@@ -426,7 +426,7 @@ def network(trust=None, **settings):
 
 
 def averaged(**settings):
-    """Federated averaging with a promise for whole clients."""
+    """Federated averaging with a guarantee for whole clients."""
     from voile.federated import FedAvgClassifier
 
     def run(rows, ledger):

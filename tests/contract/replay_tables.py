@@ -76,10 +76,10 @@ class Rows:
 
 
 def make_rows(count=24, *, target=CLASSES, seed=0):
-    chance = np.random.default_rng(seed)
-    n = chance.uniform(-3, 3, count)
+    rng = np.random.default_rng(seed)
+    n = rng.uniform(-3, 3, count)
     if isinstance(target, Number):
-        y = np.clip(n + chance.normal(0, 1, count), -5, 5)
+        y = np.clip(n + rng.normal(0, 1, count), -5, 5)
     else:
         levels = np.array(target.levels, dtype=object)
         y = levels[np.arange(count) % len(levels)]
@@ -91,7 +91,7 @@ def make_rows(count=24, *, target=CLASSES, seed=0):
             "c": np.array(["a", "b", 1], dtype=object)[np.arange(count) % 3],
         },
         y,
-        chance.uniform(0.2, 1.0, count),
+        rng.uniform(0.2, 1.0, count),
         np.array([f"p{i // 3}" for i in range(count)], dtype=object),
         np.arange(count) % 9 // 3,
     )

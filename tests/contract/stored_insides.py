@@ -12,7 +12,7 @@ __all__ = ["NoLedgerWarning", "explain_images", "fixed_noise", "leakage", "tiny_
 
 
 def explain_images(*given, **more):
-    from voile.explain.heat_maps.making import explain_images as explain
+    from voile.explain.networks.making import explain_images as explain
 
     return explain(*given, **more)
 
@@ -28,7 +28,7 @@ def tiny_network():
     """The name of a small network, which files of models tell; it must be known to load them."""
     name = "tiny network of stored results"
     if name not in _registered:
-        from voile.federated.networks.architectures import register
+        from voile.models.networks.architectures import register
 
         register(name, _make_tiny)
         _registered.add(name)

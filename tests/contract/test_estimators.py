@@ -1,4 +1,4 @@
-"""What every private estimator keeps to: each fit is in the ledger, each look in its plan."""
+"""What every private estimator keeps to: each fit is in the ledger, each access in its plan."""
 
 import math
 import pickle
@@ -92,7 +92,7 @@ def events_of(ledger):
 
 
 def slack(events):
-    """How far a price is from the exact one: sampled looks are searched for in steps, and the
+    """How far a price is from the exact one: sampled accesses are searched for in steps, and the
     ledger counts them by a bound."""
     return 0.01 if any(isinstance(one, PoissonGaussian) for one in events) else 1e-6
 
@@ -146,7 +146,7 @@ class TestEveryEstimator:
 
     def test_without_a_schema_the_fit_is_private_and_works(self, estimator, blobs):
         model = estimator(epsilon=1.0).fit(*blobs)
-        assert model.receipt_.guarantee
+        assert model.receipt_.has_guarantee
         assert model.receipt_.epsilon <= 1.0
         if is_classifier(model):
             assert set(model.classes_) == {"no", "yes"}
@@ -154,7 +154,7 @@ class TestEveryEstimator:
 
     def test_infinite_epsilon_says_no_guarantee(self, estimator, blobs, schema):
         model = estimator(epsilon=math.inf, schema=schema).fit(*blobs)
-        assert not model.receipt_.guarantee
+        assert not model.receipt_.has_guarantee
         assert "no guarantee" in str(model.receipt_)
 
     def test_fixed_noise_says_no_guarantee_and_repeats(self, estimator, blobs, schema):
@@ -164,7 +164,7 @@ class TestEveryEstimator:
         for _ in range(2):
             with noise.fixed_noise(7):
                 fits.append(estimator(epsilon=1.0, schema=schema, **seeded).fit(*blobs))
-        assert "no guarantee" in fits[0].receipt_.promise
+        assert "no guarantee" in fits[0].receipt_.guarantee
         np.testing.assert_array_equal(released(fits[0]), released(fits[1]))
         free = estimator(epsilon=1.0, schema=schema, **seeded).fit(*blobs)
         assert not np.array_equal(released(free), released(fits[0]))

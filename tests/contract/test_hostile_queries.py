@@ -17,7 +17,7 @@ from voile.models.locally_linear import projections
 from voile.models.locally_linear import queries as map_queries
 from voile.models.lvq import queries as lvq_queries
 from voile.privacy import wire
-from voile.privacy.clients import desk
+from voile.privacy.clients import agent
 from voile.privacy.mechanisms import sums
 from voile.privacy.queries import Preparation, Query, RowCount
 from voile.privacy.sources import source
@@ -129,7 +129,7 @@ def without_the_limit_of_weights(patch):
 
 def with_lots_by_place(patch):
     patch.setattr(sums, "check_bounded", nothing)
-    patch.setattr(desk, "check_bounded", nothing)
+    patch.setattr(agent, "check_bounded", nothing)
 
 
 def with_a_count_that_fails_for_one_row(patch):

@@ -418,8 +418,9 @@ def test_every_place_can_go_missing(family):
         damaged = copy.deepcopy(data)
         del at(damaged, place[:-1])[place[-1]]
         refused += read_or_refuse(family, damaged) is None
-    # What may go missing: the derived sentence, the schema's options, a look of the receipt, one of
-    # several edits, a setting of an edit (found when it is replayed), a direction of a metric.
+    # What may go missing: the derived sentence, the schema's options, an access of the receipt,
+    # one of several edits, a setting of an edit (found when it is replayed), a direction of a
+    # metric.
     assert refused > 0.9 * len(places)
 
 

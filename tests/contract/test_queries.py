@@ -18,17 +18,14 @@ from torch import nn
 import voile
 from voile.audit.trials.mechanisms import ClippedNumber
 from voile.errors import SchemaError, SettingError, VoileError
-from voile.explain.of_blackbox import products
-from voile.explain.of_blackbox.cells import CELLS
-from voile.explain.of_blackbox.marginals import BinCounts, PairProducts, SignProducts
-from voile.explain.of_blackbox.points import ANSWERS, PointSpace
-from voile.explain.of_blackbox.points import ONE as BALL_ONE
-from voile.explain.of_blackbox.points import POINTS as BALL_POINTS
-from voile.explain.of_blackbox.products import LocalProducts
-from voile.explain.of_blackbox.weights import envelope, read_weight
-from voile.federated.networks.architectures import Description, parameter_count, register
-from voile.federated.networks.images import KeptImages, Standard
-from voile.federated.networks.queries import Brightness, NetworkSteps
+from voile.explain.blackbox.rows.points import ANSWERS, PointSpace
+from voile.explain.blackbox.rows.points import ONE as BALL_ONE
+from voile.explain.blackbox.rows.points import POINTS as BALL_POINTS
+from voile.explain.blackbox.solvers import products
+from voile.explain.blackbox.solvers.products import LocalProducts
+from voile.explain.blackbox.solvers.weights import envelope, read_weight
+from voile.explain.blackbox.synthetic.cells import CELLS
+from voile.explain.blackbox.synthetic.marginals import BinCounts, PairProducts, SignProducts
 from voile.models.ebm import queries as ebm_queries
 from voile.models.ebm.cyclic import LeafSums
 from voile.models.ebm.pairs import GROUPS, PairCounts
@@ -53,9 +50,12 @@ from voile.models.lvq.metric_steps import MetricPulls
 from voile.models.lvq.plain import MarginCosts
 from voile.models.lvq.queries import ClassSums, ClusterSums, Lengths, Moments, Pulls
 from voile.models.lvq.space import ONE, Space
+from voile.models.networks.architectures import Description, parameter_count, register
+from voile.models.networks.images import KeptImages, Standard
+from voile.models.networks.queries import Brightness, NetworkSteps
 from voile.models.pixels import PixelRanges
 from voile.privacy import queries
-from voile.privacy.budget import Relation
+from voile.privacy.budget import NeighbouringRelation
 from voile.privacy.discovery import LogCells, TreeCells
 from voile.privacy.queries import (
     CategoryCounts,
@@ -130,9 +130,9 @@ def assert_within(difference, query, relation, grid):
 def assert_neighbours_are_close(query, table, row, other, grid, weights=None):
     without = total_of(table, query, grid, weights)
     with_row, with_other = (total_of([*table, r], query, grid, weights) for r in (row, other))
-    assert_within(moves(without, with_row), query, Relation.ADD_REMOVE, grid)
-    assert_within(moves(without, with_other), query, Relation.ADD_REMOVE, grid)
-    assert_within(moves(with_row, with_other), query, Relation.REPLACE_ONE, grid)
+    assert_within(moves(without, with_row), query, NeighbouringRelation.ADD_REMOVE, grid)
+    assert_within(moves(without, with_other), query, NeighbouringRelation.ADD_REMOVE, grid)
+    assert_within(moves(with_row, with_other), query, NeighbouringRelation.REPLACE_ONE, grid)
 
 
 # -- every query there is --------------------------------------------------------------------------
@@ -809,7 +809,7 @@ def test_kernels_add_up_the_shares(cls):
     @given(strategies[cls], st.lists(rows_for(cls), min_size=1, max_size=4), grids)
     def check(query, table, grid):
         (block,) = source_of(table, getattr(query, "layout", None)).blocks(query.columns)
-        parts = [cut(share, query.bound, grid) for share in query.shares(block)]
+        parts = [cut(share, query.bound, grid) for share in query.contributions(block)]
         expected = [wrapped(sum(column)) for column in zip(*parts, strict=True)]
         assert total_of(table, query, grid) == expected
 
@@ -878,7 +878,7 @@ def test_residual_sums_are_what_the_documentation_says(link, kind):
     total = np.array(total_of(table, query, 2.0**-40)) * 2.0**-40
     np.testing.assert_allclose(total, expected.ravel(), atol=1e-5)
     (block,) = source_of(table, layout).blocks(())
-    np.testing.assert_allclose(query.shares(block).sum(axis=0), expected.ravel(), atol=1e-5)
+    np.testing.assert_allclose(query.contributions(block).sum(axis=0), expected.ravel(), atol=1e-5)
 
 
 @pytest.mark.parametrize("link", ["logit", "identity"])
@@ -1089,7 +1089,7 @@ class Looked(Query):
     def size(self):
         return self.wild.shape[1]
 
-    def shares(self, block):
+    def contributions(self, block):
         return self.wild[block["u"].astype(np.int64)]
 
 
@@ -1177,7 +1177,7 @@ class MissingInOneCell(TreeCells):
 
 class Unclipped(Looked):
     def total(self, block, grid):
-        return (np.nan_to_num(self.shares(block)) / grid).astype(np.int64).sum(axis=0)
+        return (np.nan_to_num(self.contributions(block)) / grid).astype(np.int64).sum(axis=0)
 
 
 class HalfTheBound(NumberCounts):
@@ -1259,8 +1259,8 @@ class Misshapen(Looked):
 
 
 class TwicePerRow(Looked):
-    def shares(self, block):
-        return np.repeat(super().shares(block), 2, axis=0)
+    def contributions(self, block):
+        return np.repeat(super().contributions(block), 2, axis=0)
 
 
 class OneTooMany(RowCount):

@@ -144,7 +144,7 @@ def test_a_replay_needs_a_neighbour():
         replay(too_many, make_rows())
 
 
-def test_an_unprotected_run_is_no_guarantee_and_no_receipt_promises_one():
+def test_an_unprotected_run_is_no_guarantee_and_no_receipt_guarantees_one():
     rows = make_rows()
 
     def exact(rows, ledger):

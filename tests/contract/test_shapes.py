@@ -129,7 +129,7 @@ def look_for_levels(table):
 
 
 def steps_of(receipt):
-    """Every look: its label, event and number."""
+    """Every access: its label, event and number."""
     return receipt.lines
 
 

@@ -1,4 +1,4 @@
-"""When one person has several rows, the promise covers the person."""
+"""When one person has several rows, the guarantee covers the person."""
 
 import math
 from collections import Counter
@@ -12,7 +12,7 @@ from scipy.stats import norm
 
 from voile import Budget, Category, Ledger, Number, Schema, Unit, protect, summarize
 from voile.errors import DataError, SchemaError, SettingError
-from voile.privacy.budget import Relation
+from voile.privacy.budget import NeighbouringRelation
 from voile.privacy.discovery import TreeCells, find_levels
 from voile.privacy.events import Gaussian, Laplace, Plan, PoissonGaussian, Threshold
 from voile.privacy.mechanisms import gaussian_sum, laplace_sum
@@ -39,7 +39,9 @@ def test_taking_a_person_away_moves_a_sum_by_at_most_so_many_rows(rows, most, pe
         change = source_of(rows, most).total(query, 1.0) - source_of(without, most).total(
             query, 1.0
         )
-        assert np.linalg.norm(change) <= most * query.sensitivity(Relation.ADD_REMOVE) * (1 + 1e-12)
+        assert np.linalg.norm(change) <= most * query.sensitivity(
+            NeighbouringRelation.ADD_REMOVE
+        ) * (1 + 1e-12)
 
 
 @given(PEOPLE, st.integers(1, 4))
@@ -52,8 +54,8 @@ def test_nobody_has_more_rows_than_allowed(rows, most):
 def test_files_and_memory_use_the_same_rows(tmp_path, monkeypatch):
     monkeypatch.setattr("voile.privacy.sources.table.BLOCK_ROWS", 7)
     monkeypatch.setattr("voile.privacy.sources.parquet.BLOCK_ROWS", 5)
-    chance = np.random.default_rng(0)
-    frame = pd.DataFrame({"who": chance.integers(0, 20, 100), "a": chance.random(100)})
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"who": rng.integers(0, 20, 100), "a": rng.random(100)})
     frame.to_parquet(tmp_path / "rows.parquet")
     schema = Schema({"a": Number(0, 1)}, unit=Unit("who", 2))
     exact = [
@@ -105,7 +107,7 @@ def test_sampling_rows_is_refused_for_units_of_several_rows():
 def test_the_receipt_names_the_unit():
     schema = Schema({"a": Number(0, 1)}, unit=Unit("patient", 2))
     receipt = summarize({"patient": [1, 1, 2], "a": [0.1, 0.2, 0.3]}, schema=schema).receipt
-    assert "for one patient (at most 2 rows each) added or removed" in receipt.promise
+    assert "for one patient (at most 2 rows each) added or removed" in receipt.guarantee
 
 
 def test_wrong_units_are_refused():

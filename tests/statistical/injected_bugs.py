@@ -15,14 +15,14 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from voile.audit import find_trials
-from voile.federated.networks import queries as network_queries
 from voile.models.ebm import queries as ebm_queries
 from voile.models.ebm.queries import ResidualSums
 from voile.models.locally_linear.queries import MapSteps
 from voile.models.lvq.queries import ClassSums
+from voile.models.networks import queries as network_queries
 from voile.privacy import noise, queries
-from voile.privacy.clients.desk import Desk
-from voile.privacy.clients.desk_job import DeskJob, Used
+from voile.privacy.clients.agent import ClientAgent
+from voile.privacy.clients.agent_job import AgentJob, Used
 from voile.privacy.clients.terms import Terms, Trust
 from voile.privacy.discovery import levels
 from voile.privacy.ledger.job_lines import PAID
@@ -143,7 +143,7 @@ CORE = (
     ),
     Bug("noise that repeats", repeated_key, "Gaussian sum: one row more"),
     Bug(
-        "levels of a tree counted as one look",
+        "levels of a tree counted as one access",
         replace(CellQuery, "bound", property(lambda self: 1.0)),
         "discovery: alone at the end of a tree of counts",
     ),
@@ -222,7 +222,7 @@ def one_noise_for_all_attempts():
             made[found] = _noised(self, job, found, 0)
         return made[found]
 
-    with patch.object(Terms, "share", full_share), patch.object(Desk, "_noised", noised):
+    with patch.object(Terms, "share", full_share), patch.object(ClientAgent, "_noised", noised):
         yield
 
 
@@ -252,8 +252,8 @@ def forgotten_answers(jobs):
 @contextmanager
 def new_noise_for_a_repeated_question():
     with (
-        patch.object(DeskJob, "recall", lambda self, look, attempt=0: None),
-        patch.object(DeskJob, "check_new", lambda self, look, attempt=0: None),
+        patch.object(AgentJob, "recall", lambda self, access, attempt=0: None),
+        patch.object(AgentJob, "check_new", lambda self, access, attempt=0: None),
     ):
         yield
 
@@ -262,9 +262,9 @@ def believe_the_memory(self):
     lines, kept = _read_record(self), self.memory.last(self.key)
     self.used = {}
     if kept is not None:
-        at, looks = kept.look, kept.look.index + 1
+        at, accesses = kept.access, kept.access.index + 1
         self.used[at.number, at.label] = Used(
-            at.index, kept.attempt, kept.names, kept.digest, looks
+            at.index, kept.attempt, kept.names, kept.digest, accesses
         )
     return lines
 
@@ -283,16 +283,20 @@ def nobody_after_a_failing_row(work, block):
         block.kept[FAILED] = np.ones(block.rows, dtype=np.bool_)
 
 
-def any_roster(self, look, roster, known):
+def any_roster(self, access, roster, known):
     with patch.object(self, "used", {}), patch.object(self, "_asked", {}):
-        _check_roster(self, look, roster, known)
+        _check_roster(self, access, roster, known)
 
 
-def any_roster_after_a_restart(self, look, roster, known):
-    (_check_roster if look in self._names else any_roster)(self, look, roster, known)
+def any_roster_after_a_restart(self, access, roster, known):
+    (_check_roster if access in self._names else any_roster)(self, access, roster, known)
 
 
-_noised, _read_record, _check_roster = Desk._noised, DeskJob.read_record, DeskJob.check_roster
+_noised, _read_record, _check_roster = (
+    ClientAgent._noised,
+    AgentJob.read_record,
+    AgentJob.check_roster,
+)
 
 LATE = "federated protocol: a row of {}, in the sums with it and without it"
 AGAIN = "federated protocol: one access asked for again{}"
@@ -328,13 +332,13 @@ PROTOCOL = (
         slow=True,
     ),
     Bug(
-        "two desks that know nothing of each other",
+        "two agents that know nothing of each other",
         lambda: unchecked_add(MemoryJobs),
         AGAIN.format(" after restarts, its memory old or lost"),
     ),
     Bug(
         "the memory believed instead of the record",
-        replace(DeskJob, "read_record", believe_the_memory),
+        replace(AgentJob, "read_record", believe_the_memory),
         AGAIN.format(" after restarts, its memory old or lost"),
     ),
     Bug(
@@ -368,13 +372,13 @@ PROTOCOL = (
     ),
     Bug(
         "terms that are not written down",
-        replace(DeskJob, "_agreed", lambda self: {}),
+        replace(AgentJob, "_agreed", lambda self: {}),
         "federated protocol: a job reopened on other terms",
     ),
-    Bug("rosters forgotten", replace(DeskJob, "check_roster", any_roster), ROSTERS),
+    Bug("rosters forgotten", replace(AgentJob, "check_roster", any_roster), ROSTERS),
     Bug(
         "rosters forgotten over a restart",
-        replace(DeskJob, "check_roster", any_roster_after_a_restart),
+        replace(AgentJob, "check_roster", any_roster_after_a_restart),
         ROSTERS,
     ),
 )

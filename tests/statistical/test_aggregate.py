@@ -1,4 +1,4 @@
-"""Groups are dealt evenly, and what they agree on is released with the noise that was promised.
+"""Groups are dealt evenly, and what they agree on is released with the noise that was guaranteed.
 
 Fixed noise: a correct mechanism passes for good, and planted mistakes are shown to be noticed. With
 fresh noise each check would fail by chance about once in a million runs.
@@ -12,11 +12,11 @@ from scipy import stats
 
 from voile import Budget, Ledger, Number, Schema, protect
 from voile.privacy import noise
-from voile.privacy.budget import Relation
+from voile.privacy.budget import NeighbouringRelation
 from voile.privacy.events import Approximate, Gaussian, Plan
-from voile.privacy.filter import Amount
 from voile.privacy.grant import Grant
 from voile.privacy.ledger.entry import EntryKind, new_entry
+from voile.privacy.ledger.filter import Amount
 from voile.privacy.mechanisms import aggregate_mean, center_of_attention
 from voile.privacy.mechanisms.attention import UnitBox, attend, noise_scale, smooth_noise
 from voile.privacy.vault import keep
@@ -26,8 +26,8 @@ SIZE = 20_000
 TRIALS = 1_000
 
 
-def grant_for(table, event, relation=Relation.ADD_REMOVE):
-    """A grant nobody priced: thousands of looks at one table are a test, not a job."""
+def grant_for(table, event, relation=NeighbouringRelation.ADD_REMOVE):
+    """A grant nobody priced: thousands of accesses to one table are a test, not a job."""
     plan = Plan.of(look=event)
     kind, none = EntryKind.SPEND, Amount()
     entry = new_entry(None, what="test", kind=kind, plan=plan, price=none, total=none)
@@ -63,7 +63,7 @@ def test_dealing_again_is_another_deal():
 # -- the mean --------------------------------------------------------------------------------------
 
 
-def check_mean(relation=Relation.ADD_REMOVE, multiplier=4.7):
+def check_mean(relation=NeighbouringRelation.ADD_REMOVE, multiplier=4.7):
     table = private_table([0.5] * 40)
     grant = grant_for(table, Gaussian(1, multiplier), relation)
     # The groups agree, and no group is empty but with a chance of 1e-7.
@@ -88,9 +88,9 @@ def check_mean(relation=Relation.ADD_REMOVE, multiplier=4.7):
     assert np.abs(units - np.round(units)).max() < 1e-3
 
 
-@pytest.mark.parametrize("relation", Relation)
+@pytest.mark.parametrize("relation", NeighbouringRelation)
 @pytest.mark.parametrize("multiplier", [0.3, 4.7, 1e4])
-def test_the_mean_has_the_promised_noise(relation, multiplier):
+def test_the_mean_has_the_guaranteed_noise(relation, multiplier):
     check_mean(relation, multiplier)
 
 

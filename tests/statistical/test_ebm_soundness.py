@@ -21,12 +21,12 @@ from voile import Budget, Category, EBMClassifier, EBMRegressor, Ledger, Number,
 from voile.models.ebm import queries
 from voile.models.ebm.queries import BinLayout, ResidualSums, whole_mixing
 from voile.privacy import noise
-from voile.privacy.budget import Relation
+from voile.privacy.budget import NeighbouringRelation
 from voile.privacy.events import Gaussian, Plan
-from voile.privacy.filter import Amount
 from voile.privacy.gaussian_dp import delta_of
 from voile.privacy.grant import Grant
 from voile.privacy.ledger.entry import EntryKind, new_entry
+from voile.privacy.ledger.filter import Amount
 from voile.privacy.mechanisms import gaussian_sum
 from voile.privacy.vault import keep
 
@@ -114,7 +114,7 @@ LEVELS = {"listed": ["A", "B", "C"], "not listed": ["A", "B"], "to be found": No
 def category_tables(relation):
     """500 A and 500 B, and the same with one C instead of a B, or in addition."""
     values, labels = ["A"] * 500 + ["B"] * 500, ["yes", "no"] * 500
-    if relation is Relation.REPLACE_ONE:
+    if relation is NeighbouringRelation.REPLACE_ONE:
         return ({"c": values}, labels), ({"c": [*values[:-1], "C"]}, labels)
     return ({"c": values}, labels), ({"c": [*values, "C"]}, [*labels, "yes"])
 
@@ -134,7 +134,7 @@ def attack_categories(levels, relation, epsilon=EPSILON):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("relation", Relation)
+@pytest.mark.parametrize("relation", NeighbouringRelation)
 @pytest.mark.parametrize("levels", LEVELS.values(), ids=LEVELS)
 def test_a_category_of_one_record_does_not_show(levels, relation):
     attack_categories(levels, relation)
@@ -142,7 +142,7 @@ def test_a_category_of_one_record_does_not_show(levels, relation):
 
 def test_too_little_noise_would_be_noticed():
     with pytest.raises(AssertionError, match="advantage"):
-        attack_categories(["A", "B", "C"], Relation.ADD_REMOVE, epsilon=40.0)
+        attack_categories(["A", "B", "C"], NeighbouringRelation.ADD_REMOVE, epsilon=40.0)
 
 
 # -- a target that one record alone holds ----------------------------------------------------------
@@ -150,14 +150,14 @@ def test_too_little_noise_would_be_noticed():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("method", ["rounds", "cyclic"])
-@pytest.mark.parametrize("relation", Relation)
+@pytest.mark.parametrize("relation", NeighbouringRelation)
 def test_a_target_moved_by_its_whole_range_does_not_show(relation, method):
     level = Category(["a", "b"])
     schema = Schema({"x": level, "z": level}, target=Number(1000, 1001))
     columns = {"x": ["a", "b"] * 100, "z": ["a", "a", "b", "b"] * 50}
     low, high = [1000.0] * 200, [1000.0] * 199 + [1001.0]
     tables = [(columns, low), (columns, high)]
-    if relation is Relation.ADD_REMOVE:
+    if relation is NeighbouringRelation.ADD_REMOVE:
         fewer = {name: values[:-1] for name, values in columns.items()}
         tables = [(fewer, low[:-1]), (columns, high)]
 
@@ -182,7 +182,7 @@ def test_a_target_moved_by_its_whole_range_does_not_show(relation, method):
 
 
 def grant_for(table, event, relation):
-    """A grant nobody priced: thousands of looks at one table are a test, not a job."""
+    """A grant nobody priced: thousands of accesses to one table are a test, not a job."""
     plan, none = Plan.of(look=event), Amount()
     entry = new_entry(None, what="test", kind=EntryKind.SPEND, plan=plan, price=none, total=none)
     return Grant(plan, entry, Ledger(Budget(math.inf), relation=relation), table)
@@ -209,7 +209,7 @@ def round_tables(link, relation):
         return category_tables(relation)
     rows = {"c": ["A", "B"] * 20}
     low, high = [1000.0] * 40, [1000.0] * 39 + [1001.0]
-    if relation is Relation.REPLACE_ONE:
+    if relation is NeighbouringRelation.REPLACE_ONE:
         return (rows, low), (rows, high)
     return ({"c": rows["c"][:-1]}, low[:-1]), (rows, high)
 
@@ -226,11 +226,11 @@ def attack_one_round(link, relation, multiplier, excess=1.0):
     return assert_powerless(first, second, bound)
 
 
-@pytest.mark.parametrize("relation", Relation)
+@pytest.mark.parametrize("relation", NeighbouringRelation)
 @pytest.mark.parametrize("link", ["logit", "identity"])
 def test_one_round_lets_out_what_its_noise_allows_and_no_more(link, relation):
     gain = attack_one_round(link, relation, 1.0)
-    if (link, relation) == ("identity", Relation.REPLACE_ONE):
+    if (link, relation) == ("identity", NeighbouringRelation.REPLACE_ONE):
         # The worst case: the attack comes close to the bound, so it is a real one.
         assert gain > 0.3
 
@@ -238,7 +238,7 @@ def test_one_round_lets_out_what_its_noise_allows_and_no_more(link, relation):
 def test_a_round_with_columns_too_long_is_noticed(monkeypatch):
     monkeypatch.setattr(queries, "check_mixing", lambda mixing: None)  # it would refuse them
     with pytest.raises(AssertionError, match="advantage"):
-        attack_one_round("identity", Relation.REPLACE_ONE, 1.0, excess=1.3)
+        attack_one_round("identity", NeighbouringRelation.REPLACE_ONE, 1.0, excess=1.3)
 
 
 def test_what_epsilon_allows_is_what_the_noise_gives():

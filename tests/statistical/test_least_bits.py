@@ -33,17 +33,17 @@ from voile.privacy.queries import NumberCounts, Query, RowCount
 # -- naive mechanisms are caught -------------------------------------------------------------------
 
 
-def numpy_laplace(chance, answer):
-    return [answer + chance.laplace()]
+def numpy_laplace(rng, answer):
+    return [answer + rng.laplace()]
 
 
-def inverse_laplace(chance, answer, scale=1.0):
-    u = chance.random() - 0.5
+def inverse_laplace(rng, answer, scale=1.0):
+    u = rng.random() - 0.5
     return [answer - scale * np.sign(u) * math.log(1.0 - 2.0 * abs(u))]
 
 
-def numpy_gaussian(chance, answer):
-    return [answer + 4.0 * chance.normal()]
+def numpy_gaussian(rng, answer):
+    return [answer + 4.0 * rng.normal()]
 
 
 @pytest.mark.parametrize(
@@ -81,10 +81,10 @@ def test_asking_which_draws_the_sampler_can_make_tells_more():
 
 
 def test_whole_noise_does_not_hide_a_fraction():
-    chance = np.random.default_rng(7)
+    rng = np.random.default_rng(7)
 
     def release(total):
-        return [total + chance.geometric(0.5) - chance.geometric(0.5)]
+        return [total + rng.geometric(0.5) - rng.geometric(0.5)]
 
     found = least_bits_test(release, 10.0, 10.3, runs=400, claimed=1.0)
     assert found.grid_without == 1.0
@@ -95,11 +95,11 @@ def test_whole_noise_does_not_hide_a_fraction():
 
 
 def test_a_grid_that_depends_on_the_rows_is_seen():
-    chance = np.random.default_rng(7)
+    rng = np.random.default_rng(7)
 
     def release(rows):
         grid = 2.0 ** -(20 + rows % 2)
-        return [grid * chance.integers(-(2**30), 2**30)]
+        return [grid * rng.integers(-(2**30), 2**30)]
 
     found = least_bits_test(release, 8, 9, runs=100)
     assert (found.grid_without, found.grid_with) == (2.0**-20, 2.0**-21)
@@ -118,11 +118,11 @@ class NumberSum(Query):
 
     columns, size, bound = ("n",), 1, 1.0
 
-    def shares(self, block):
+    def contributions(self, block):
         return block["n"][:, None]
 
 
-def look(event, mechanism, query, numbers):
+def access(event, mechanism, query, numbers):
     table = protect({"n": numbers}, schema=TABLE)
     grant = Ledger(Budget(math.inf, 1e-6)).pay(Plan((Step("a", event),)), table, "look")
     released = mechanism(table, query, grant.take("a"))
@@ -143,7 +143,7 @@ SUMS = {
 )
 @pytest.mark.parametrize("pair", [(FEW, MORE), (FEW[:0], FEW[:1])], ids=["one more", "none"])
 def test_sums_lie_on_one_grid_whatever_the_rows(event, mechanism, query, claimed, grid, pair):
-    release = functools.partial(look, event, mechanism, query)
+    release = functools.partial(access, event, mechanism, query)
     with fixed_noise(3):
         found = least_bits_test(release, *pair, runs=500, delta=1e-5, claimed=claimed)
     # The noise scale's, by public facts alone.
@@ -155,7 +155,7 @@ def test_sums_lie_on_one_grid_whatever_the_rows(event, mechanism, query, claimed
 
 @pytest.mark.parametrize("mechanism", [exponential, permute_and_flip])
 def test_choices_say_no_more_than_claimed(mechanism):
-    release = functools.partial(look, Pure(1, 1.0), mechanism, CUTS)
+    release = functools.partial(access, Pure(1, 1.0), mechanism, CUTS)
     with fixed_noise(3):
         found = least_bits_test(release, FEW, MORE, runs=500, claimed=1.0)
     assert not found.suspicious
@@ -164,8 +164,8 @@ def test_choices_say_no_more_than_claimed(mechanism):
 # -- models, whose numbers are made of released ones by arithmetic ---------------------------------
 
 EPSILON = 0.3
-chance = np.random.default_rng(0)
-X = np.round(chance.random((60, 1)), 3)
+rng = np.random.default_rng(0)
+X = np.round(rng.random((60, 1)), 3)
 Y = (X[:, 0] > 0.5).astype(int)
 WITHOUT, WITH = (X, Y), (np.append(X, [[0.98765]], axis=0), np.append(Y, 0))
 ASKED = [[0.1], [0.5], [0.98765]]
@@ -255,10 +255,10 @@ def test_a_mark_in_the_last_bit_of_a_model_would_be_seen():
 
 def test_updates_of_a_network_lie_on_one_grid_whatever_the_rows():
     pytest.importorskip("torch")
-    from voile.federated.networks.architectures import Description, initial_weights
-    from voile.federated.networks.images import KeptImages, Standard
-    from voile.federated.networks.queries import NetworkSteps
-    from voile.federated.networks.workshop import one_thread
+    from voile.models.networks.architectures import Description, initial_weights
+    from voile.models.networks.images import KeptImages, Standard
+    from voile.models.networks.per_example_engine import one_thread
+    from voile.models.networks.queries import NetworkSteps
     from voile.privacy.vault import keep
 
     schema = Schema({f"p{i}": Number(0, 1) for i in range(16)}, target=Category([0, 1]))
@@ -303,8 +303,8 @@ def test_blind_guessing_finds_nothing():
     """Twenty seeded repetitions at 95 %: alarms may come, but not more than two."""
     alarms = 0
     for seed in range(20):
-        chance = np.random.default_rng(seed)
-        release = functools.partial(numpy_laplace, chance)
+        rng = np.random.default_rng(seed)
+        release = functools.partial(numpy_laplace, rng)
         found = least_bits_test(release, 3.0, 3.0, runs=400, confidence=0.95, claimed=0.0)
         alarms += found.broken
     assert alarms <= 2

@@ -20,11 +20,11 @@ from voile.models.locally_linear.projections import PROJECTION_BITS, ProjectedSt
 from voile.models.locally_linear.queries import Directions, MapSteps
 from voile.models.pixels import PixelRanges
 from voile.privacy import noise
-from voile.privacy.budget import Relation
+from voile.privacy.budget import NeighbouringRelation
 from voile.privacy.events import Gaussian, Plan, PoissonGaussian
-from voile.privacy.filter import Amount
 from voile.privacy.grant import Grant
 from voile.privacy.ledger.entry import EntryKind, new_entry
+from voile.privacy.ledger.filter import Amount
 from voile.privacy.mechanisms import gaussian_sum
 from voile.privacy.vault import keep
 
@@ -70,13 +70,13 @@ def query_of(kind):
 
 
 def grant_for(table, event, relation):
-    """A grant nobody priced: thousands of looks at one table are a test, not a job."""
+    """A grant nobody priced: thousands of accesses to one table are a test, not a job."""
     plan, none = Plan.of(look=event), Amount()
     entry = new_entry(None, what="test", kind=EntryKind.SPEND, plan=plan, price=none, total=none)
     return Grant(plan, entry, Ledger(Budget(math.inf), relation=relation), table)
 
 
-def releases(kind, event, relation=Relation.ADD_REMOVE, more=None, seed=0):
+def releases(kind, event, relation=NeighbouringRelation.ADD_REMOVE, more=None, seed=0):
     """Many releases of one query over the same rows, and the announced deviation."""
     rows, labels = ROWS, SILENT if isinstance(event, PoissonGaussian) else LABELS
     if more is not None:
@@ -97,7 +97,10 @@ KINDS = ["plain", "copies", "projected", "directions", "range"]
 
 def check_noise(kind, relation):
     query, values, deviation = releases(kind, Gaussian(DRAWS, 3.0), relation)
-    sides = {Relation.ADD_REMOVE: 1.0, Relation.REPLACE_ONE: 2.0 if query.signed else 2**0.5}
+    sides = {
+        NeighbouringRelation.ADD_REMOVE: 1.0,
+        NeighbouringRelation.REPLACE_ONE: 2.0 if query.signed else 2**0.5,
+    }
     assert deviation == pytest.approx(3.0 * query.bound * sides[relation])
     errors = (values - values.mean(axis=0)) / deviation
     assert stats.kstest(errors.ravel(), "norm").pvalue > SURPRISE
@@ -108,7 +111,7 @@ def check_noise(kind, relation):
     assert np.abs(correlation).max() < 6 / math.sqrt(DRAWS)
 
 
-@pytest.mark.parametrize("relation", Relation)
+@pytest.mark.parametrize("relation", NeighbouringRelation)
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_look_has_the_noise_that_was_announced(kind, relation):
     check_noise(kind, relation)
@@ -118,7 +121,7 @@ def test_a_tenth_less_noise_would_be_noticed(monkeypatch):
     original = noise.gaussian
     monkeypatch.setattr(noise, "gaussian", lambda size, scale: original(size, scale) * 9 // 10)
     with pytest.raises(AssertionError):
-        check_noise("plain", Relation.ADD_REMOVE)
+        check_noise("plain", NeighbouringRelation.ADD_REMOVE)
 
 
 def test_the_mean_of_many_releases_is_the_sum():
@@ -134,9 +137,9 @@ def test_the_mean_of_many_releases_is_the_sum():
 # -- two worlds ------------------------------------------------------------------------------------
 
 
-def attack(kind, event, relation=Relation.ADD_REMOVE):
+def attack(kind, event, relation=NeighbouringRelation.ADD_REMOVE):
     """The best there is: how far a release lies along what the row adds."""
-    other = None if relation is Relation.ADD_REMOVE else (np.array([[0.0, 1.0]]), ["u"])
+    other = None if relation is NeighbouringRelation.ADD_REMOVE else (np.array([[0.0, 1.0]]), ["u"])
     query, without, _ = releases(kind, event, relation, other, seed=1)
     _, with_row, _ = releases(kind, event, relation, CANARY, seed=2)
     # The attacker knows all other rows, and what this one adds.
@@ -153,7 +156,7 @@ def attack(kind, event, relation=Relation.ADD_REMOVE):
 
 
 def allowed(event):
-    """Total variation between the worlds: (0, TV) is the tightest promise for an advantage."""
+    """Total variation between the worlds: (0, TV) is the tightest guarantee for an advantage."""
     rate = getattr(event, "rate", 1.0)
     return allowed_advantage(0.0, rate * math.erf(1 / event.noise_multiplier / math.sqrt(8.0)))
 
@@ -176,7 +179,7 @@ def test_a_row_in_a_step_is_told_no_better_than_allowed(kind, event):
 @pytest.mark.parametrize("kind", ["plain", "projected"])
 def test_a_replaced_row_is_told_no_better_than_allowed(kind):
     event = Gaussian(DRAWS, 1.0)
-    found = attack(kind, event, Relation.REPLACE_ONE)
+    found = attack(kind, event, NeighbouringRelation.REPLACE_ONE)
     assert found.value <= allowed(event) + margin(DRAWS // 2)
 
 

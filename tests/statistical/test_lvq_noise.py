@@ -15,11 +15,11 @@ from voile.audit.two_worlds import allowed_advantage
 from voile.models.lvq.queries import COUNT_WEIGHT, ClassSums, ClusterSums, Pulls
 from voile.models.lvq.space import Space
 from voile.privacy import noise
-from voile.privacy.budget import Relation
+from voile.privacy.budget import NeighbouringRelation
 from voile.privacy.events import Gaussian, Plan
-from voile.privacy.filter import Amount
 from voile.privacy.grant import Grant
 from voile.privacy.ledger.entry import EntryKind, new_entry
+from voile.privacy.ledger.filter import Amount
 from voile.privacy.mechanisms import gaussian_sum
 from voile.privacy.vault import keep
 
@@ -30,14 +30,14 @@ ROWS = {"a": [0.5, 0.25] * 10 + [-0.5] * 20, "b": [0.0, 0.5] * 20}
 LABELS = ["u"] * 20 + ["v"] * 20
 
 
-def grant_for(table, event, relation=Relation.ADD_REMOVE):
-    """A grant nobody priced: thousands of looks at one table are a test, not a job."""
+def grant_for(table, event, relation=NeighbouringRelation.ADD_REMOVE):
+    """A grant nobody priced: thousands of accesses to one table are a test, not a job."""
     plan, none = Plan.of(look=event), Amount()
     entry = new_entry(None, what="test", kind=EntryKind.SPEND, plan=plan, price=none, total=none)
     return Grant(plan, entry, Ledger(Budget(math.inf), relation=relation), table)
 
 
-def releases(make, relation=Relation.ADD_REMOVE, multiplier=3.0, seed=0):
+def releases(make, relation=NeighbouringRelation.ADD_REMOVE, multiplier=3.0, seed=0):
     """Many releases of one query over the same rows, in units of the announced deviation."""
     space = Space(SCHEMA, np.zeros(2), 2.0)
     table = protect(ROWS, LABELS, schema=SCHEMA)
@@ -46,7 +46,7 @@ def releases(make, relation=Relation.ADD_REMOVE, multiplier=3.0, seed=0):
     grant = grant_for(table, Gaussian(DRAWS, multiplier), relation)
     with noise.fixed_noise(seed):
         found = [gaussian_sum(table, query, grant.take("look")) for _ in range(DRAWS)]
-    sides = 1.0 if relation is Relation.ADD_REMOVE else 2.0
+    sides = 1.0 if relation is NeighbouringRelation.ADD_REMOVE else 2.0
     for one in found[:3]:
         assert one.standard_error == pytest.approx(multiplier * query.bound * sides)
     return query, np.stack([one.values for one in found]), found[0].standard_error
@@ -74,7 +74,7 @@ def check_noise(make, relation):
     assert np.abs(correlation).max() < 6 / math.sqrt(DRAWS)
 
 
-@pytest.mark.parametrize("relation", Relation)
+@pytest.mark.parametrize("relation", NeighbouringRelation)
 @pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
 def test_a_release_has_the_noise_that_was_announced(make, relation):
     check_noise(make, relation)
@@ -100,7 +100,7 @@ def test_half_the_noise_would_be_noticed(monkeypatch):
     original = noise.gaussian
     monkeypatch.setattr(noise, "gaussian", lambda size, scale: original(size, scale) // 2)
     with pytest.raises(AssertionError):
-        check_noise(MAKERS["pulls"], Relation.ADD_REMOVE)
+        check_noise(MAKERS["pulls"], NeighbouringRelation.ADD_REMOVE)
 
 
 # -- an attack on whole fits -----------------------------------------------------------------------
@@ -154,7 +154,7 @@ def attack(kind, relation, epsilon):
     """Advantage of an attacker who chooses on one half of the fits and is judged on the other."""
     few, labels = {"a": [-0.1] * 40, "b": [0.0] * 40}, ["u"] * 30 + ["v"] * 10
     odd = {"a": [*few["a"], 1.0], "b": [*few["b"], 1.0]}
-    if relation is Relation.ADD_REMOVE:
+    if relation is NeighbouringRelation.ADD_REMOVE:
         tables = (few, labels), (odd, [*labels, "v"])
     else:
         other = {"a": [*few["a"], -1.0], "b": [*few["b"], -1.0]}
@@ -169,7 +169,7 @@ def attack(kind, relation, epsilon):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("relation", Relation)
+@pytest.mark.parametrize("relation", NeighbouringRelation)
 def test_one_extreme_row_does_not_show_in_the_prototypes(relation):
     attack(GLVQClassifier, relation, 1.0)
 
@@ -177,17 +177,21 @@ def test_one_extreme_row_does_not_show_in_the_prototypes(relation):
 @pytest.mark.slow
 def test_too_little_noise_would_be_noticed():
     with pytest.raises(AssertionError, match="advantage"):
-        attack(GLVQClassifier, Relation.ADD_REMOVE, 1000.0)
+        attack(GLVQClassifier, NeighbouringRelation.ADD_REMOVE, 1000.0)
 
 
-# -- one look by itself, with many draws -----------------------------------------------------------
+# -- one access by itself, with many draws ---------------------------------------------------------
 
 
 def tell_looks_apart(make, relation):
     """Advantage of the best direction there is: along the difference of the exact sums."""
     multiplier, draws = 1.0, 4_000
     low, high = (-0.9, "u"), (0.9, "v")
-    pairs = ([low], [low, high]) if relation is Relation.ADD_REMOVE else ([high, low], [high, high])
+    pairs = (
+        ([low], [low, high])
+        if relation is NeighbouringRelation.ADD_REMOVE
+        else ([high, low], [high, high])
+    )
     tables = [
         ({"a": [x for x, _ in rows], "b": [x for x, _ in rows]}, [y for _, y in rows])
         for rows in pairs
@@ -214,12 +218,12 @@ def tell_looks_apart(make, relation):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("relation", Relation)
+@pytest.mark.parametrize("relation", NeighbouringRelation)
 def test_one_look_lets_out_what_its_noise_allows_and_no_more(relation):
     # The longest points there are: attacks come close to the bound, so they are real ones.
     assert tell_looks_apart(MAKERS["class sums"], relation) > 0.2
     gain = tell_looks_apart(lambda space: Pulls(space, *places(), "glvq", 50.0, 0.5), relation)
-    assert gain > 0.2 or relation is Relation.REPLACE_ONE
+    assert gain > 0.2 or relation is NeighbouringRelation.REPLACE_ONE
 
 
 def test_a_bound_that_is_too_small_is_noticed():
@@ -229,4 +233,4 @@ def test_a_bound_that_is_too_small_is_noticed():
             return super().bound * 0.7
 
     with pytest.raises(AssertionError, match="advantage"):
-        tell_looks_apart(lambda space: Understated(space, True), Relation.ADD_REMOVE)
+        tell_looks_apart(lambda space: Understated(space, True), NeighbouringRelation.ADD_REMOVE)

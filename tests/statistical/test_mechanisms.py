@@ -1,4 +1,4 @@
-"""Mechanisms release what their law says: noise as large as promised, choices as likely.
+"""Mechanisms release what their law says: noise as large as guaranteed, choices as likely.
 
 Fixed noise: a correct mechanism passes for good, and planted mistakes are shown to be noticed.
 """
@@ -13,7 +13,7 @@ from scipy import stats
 
 from voile import Budget, Category, Ledger, Number, Schema, protect
 from voile.privacy import noise
-from voile.privacy.budget import Relation
+from voile.privacy.budget import NeighbouringRelation
 from voile.privacy.discovery import find_levels
 from voile.privacy.events import (
     Gaussian,
@@ -24,9 +24,9 @@ from voile.privacy.events import (
     Threshold,
     Unprotected,
 )
-from voile.privacy.filter import Amount
 from voile.privacy.grant import Grant
 from voile.privacy.ledger.entry import EntryKind, new_entry
+from voile.privacy.ledger.filter import Amount
 from voile.privacy.mechanisms import exponential, gaussian_sum, laplace_sum, permute_and_flip, top_k
 from voile.privacy.queries import CategoryCounts, NumberCounts, Query, RowCount
 
@@ -37,8 +37,8 @@ SCHEMA = Schema({"a": Number(0, 1), "b": Category(["x", "y", "z"])})
 CUTS = tuple((np.arange(1, CELLS) / CELLS).tolist())
 
 
-def grant_for(table, event, relation=Relation.ADD_REMOVE):
-    """A grant nobody priced: thousands of looks at one table are a test, not a job."""
+def grant_for(table, event, relation=NeighbouringRelation.ADD_REMOVE):
+    """A grant nobody priced: thousands of accesses to one table are a test, not a job."""
     plan = Plan.of(look=event)
     kind, none = EntryKind.SPEND, Amount()
     entry = new_entry(None, what="test", kind=kind, plan=plan, price=none, total=none)
@@ -50,7 +50,7 @@ def spread_table(rows=3 * CELLS):
     return protect({"a": (np.arange(rows) % CELLS + 0.5) / CELLS, "b": ["x"] * rows}, schema=SCHEMA)
 
 
-def released(mechanism, event, relation=Relation.ADD_REMOVE, seed=1):
+def released(mechanism, event, relation=NeighbouringRelation.ADD_REMOVE, seed=1):
     table = spread_table()
     grant = grant_for(table, event, relation)
     with noise.fixed_noise(seed):
@@ -60,9 +60,9 @@ def released(mechanism, event, relation=Relation.ADD_REMOVE, seed=1):
 # -- size and shape of the noise -------------------------------------------------------------------
 
 
-def check_gaussian(event, relation=Relation.ADD_REMOVE):
+def check_gaussian(event, relation=NeighbouringRelation.ADD_REMOVE):
     release = released(gaussian_sum, event, relation)
-    factor = 1.0 if relation is Relation.ADD_REMOVE else math.sqrt(2)
+    factor = 1.0 if relation is NeighbouringRelation.ADD_REMOVE else math.sqrt(2)
     assert release.standard_error == pytest.approx(event.noise_multiplier * factor)
     errors = (release.values[:CELLS] - 3) / release.standard_error
     assert stats.kstest(errors, "norm").pvalue > SURPRISE
@@ -71,9 +71,9 @@ def check_gaussian(event, relation=Relation.ADD_REMOVE):
     assert abs(errors.mean()) < 0.04
 
 
-def check_laplace(event, relation=Relation.ADD_REMOVE):
+def check_laplace(event, relation=NeighbouringRelation.ADD_REMOVE):
     release = released(laplace_sum, event, relation)
-    factor = 1.0 if relation is Relation.ADD_REMOVE else 2.0
+    factor = 1.0 if relation is NeighbouringRelation.ADD_REMOVE else 2.0
     scale = event.noise_multiplier * factor
     assert release.standard_error == pytest.approx(math.sqrt(2) * scale)
     errors = (release.values[:CELLS] - 3) / scale
@@ -81,9 +81,9 @@ def check_laplace(event, relation=Relation.ADD_REMOVE):
     assert abs(errors.std() / math.sqrt(2) - 1) < 0.05
 
 
-@pytest.mark.parametrize("relation", Relation)
+@pytest.mark.parametrize("relation", NeighbouringRelation)
 @pytest.mark.parametrize("multiplier", [0.3, 4.7, 1e6])
-def test_sums_have_the_promised_noise(multiplier, relation):
+def test_sums_have_the_guaranteed_noise(multiplier, relation):
     check_gaussian(Gaussian(1, multiplier), relation)
     check_laplace(Laplace(1, multiplier), relation)
 
@@ -105,7 +105,7 @@ def test_shared_noise_would_be_noticed(monkeypatch):
 
 def test_a_sampled_sum_has_noise_for_one_rows_bound_and_the_sampled_mean():
     table = protect({"a": np.full(50_000, 0.5), "b": ["x"] * 50_000}, schema=SCHEMA)
-    for relation in Relation:
+    for relation in NeighbouringRelation:
         grant = grant_for(table, PoissonGaussian(1, 20.0, 0.2), relation)
         with noise.fixed_noise(2):
             release = gaussian_sum(table, RowCount(), grant.take("look"))
@@ -136,7 +136,7 @@ class Constant(Query):
         self.value = value
         self.bound = 2 * abs(value) * math.sqrt(CELLS)
 
-    def shares(self, block):
+    def contributions(self, block):
         return np.full((block.rows, CELLS), self.value)
 
 
@@ -225,7 +225,7 @@ def permute_and_flip_law(counts, epsilon, sensitivity=1.0):
     return law
 
 
-def choices(mechanism, epsilon, seed, relation=Relation.ADD_REMOVE):
+def choices(mechanism, epsilon, seed, relation=NeighbouringRelation.ADD_REMOVE):
     table = counted_table()
     grant = grant_for(table, Pure(TRIALS, epsilon), relation)
     with noise.fixed_noise(seed):
@@ -274,7 +274,7 @@ class Signed(Scores):
 
 def test_replacing_a_row_halves_the_weight_of_signed_scores():
     table = counted_table()
-    grant = grant_for(table, Pure(TRIALS, 1.5), Relation.REPLACE_ONE)
+    grant = grant_for(table, Pure(TRIALS, 1.5), NeighbouringRelation.REPLACE_ONE)
     with noise.fixed_noise(5):
         seen = [exponential(table, Signed("b", 3), grant.take("look")) for _ in range(TRIALS)]
     law = exponential_law(COUNTS, 1.5, sensitivity=2.0)
@@ -327,11 +327,11 @@ def loners_found(relation, delta=DELTA):
     return len(found.levels) - 1
 
 
-@pytest.mark.parametrize("relation", Relation)
+@pytest.mark.parametrize("relation", NeighbouringRelation)
 def test_a_value_of_one_row_is_released_with_probability_delta(relation):
-    chance = DELTA if relation is Relation.ADD_REMOVE else DELTA / 2
-    spread = math.sqrt(LONERS * chance)
-    assert abs(loners_found(relation) - LONERS * chance) < 6 * spread
+    rng = DELTA if relation is NeighbouringRelation.ADD_REMOVE else DELTA / 2
+    spread = math.sqrt(LONERS * rng)
+    assert abs(loners_found(relation) - LONERS * rng) < 6 * spread
 
 
 def test_half_the_noise_under_a_threshold_would_be_noticed(monkeypatch):
@@ -339,16 +339,16 @@ def test_half_the_noise_under_a_threshold_would_be_noticed(monkeypatch):
     original = noise.gaussian
     monkeypatch.setattr(noise, "gaussian", lambda n, scale: original(n, scale) * 2)
     with pytest.raises(AssertionError):
-        test_a_value_of_one_row_is_released_with_probability_delta(Relation.ADD_REMOVE)
+        test_a_value_of_one_row_is_released_with_probability_delta(NeighbouringRelation.ADD_REMOVE)
 
 
-@pytest.mark.parametrize("relation", Relation)
+@pytest.mark.parametrize("relation", NeighbouringRelation)
 @pytest.mark.parametrize("delta", [1e-2, 1e-6, 1e-12, 1e-300])
 def test_the_threshold_covers_the_rounding_of_the_noise(relation, delta):
     table = protect({"b": ["x"]}, schema=Schema({"b": Category()}))
     grant = grant_for(table, Threshold(1, 3.0, delta), relation)
     found = find_levels(table, "b", grant.take("look"))
-    changed = 1 if relation is Relation.ADD_REMOVE else 2
+    changed = 1 if relation is NeighbouringRelation.ADD_REMOVE else 2
     scale = 3.0 * math.sqrt(changed)
     grid = noise.grid_for(scale)
     # The least multiple of the grid above the threshold, and the least normal that rounds to it.

@@ -1,8 +1,8 @@
 """Canaries for models bite: they reach the claim, never exceed it, and show too little noise.
 
 An insider's canary reaches mu if the squares of its shares, over those of the noise, sum to mu^2:
-this is worked out look by look. Whole audits are made of the fastest trials alone. Noise and coins
-are fixed, so that a correct library passes for good.
+this is worked out look by access. Whole audits are made of the fastest trials alone. Noise and
+coins are fixed, so that a correct library passes for good.
 """
 
 import math
@@ -15,7 +15,7 @@ from voile.audit.insider import Insider, is_watchable
 from voile.audit.trials import blackbox, ebm, locally_linear, lvq
 from voile.privacy import noise
 from voile.privacy.gaussian_dp import mu_of
-from voile.privacy.sources.witness import WitnessSource
+from voile.privacy.sources.insider import InsiderSource
 
 EPSILON, DELTA = 8.0, 1e-5
 FAMILIES = (ebm, lvq, locally_linear, blackbox)
@@ -56,16 +56,16 @@ def test_trials_have_names_of_their_own():
 
 @pytest.fixture
 def seen(monkeypatch):
-    """Squared length of the canary's share over that of the noise, look by look."""
+    """Squared length of the canary's share over that of the noise, look by access."""
     result = []
-    original = WitnessSource.noised_total
+    original = InsiderSource.noised_total
 
     def noised_total(self, query, grid, scale, *, rate=1.0):
         noised = original(self, query, grid, scale, rate=rate)
         result.append(np.sum((self._shares[0] * (grid / scale)) ** 2))
         return noised
 
-    monkeypatch.setattr(WitnessSource, "noised_total", noised_total)
+    monkeypatch.setattr(InsiderSource, "noised_total", noised_total)
     return result
 
 

@@ -55,7 +55,7 @@ def test_right_noise_passes_and_half_of_it_is_found(words, runs):
     clean = audit(one, runs)
     assert clean.verdict == "not exceeded"
     assert clean.claimed == pytest.approx(8.0)
-    # What is seen comes near to what is promised, or the audit would notice nothing.
+    # What is seen comes near to what is guaranteed, or the audit would notice nothing.
     assert clean.advantage.value > 0.3
     with mock.patch.object(noise, "gaussian", half):
         assert audit(one, runs).verdict == "BROKEN"
@@ -97,7 +97,7 @@ def networks_insider(one):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", ["dp_faithful", "random_faithful", "gradcam_faithful"])
-def test_published_noise_hides_little_and_promises_nothing(mode):
+def test_published_noise_hides_little_and_guarantees_nothing(mode):
     found = audit(trial(mode), 40)
     assert found.verdict == "no guarantee"
     assert found.epsilon > 1.0
@@ -147,7 +147,7 @@ def test_a_planted_client_moves_the_network_its_way():
 
 
 def test_without_torch_the_extra_is_named(monkeypatch):
-    monkeypatch.setitem(sys.modules, "voile.federated.networks.architectures", None)
+    monkeypatch.setitem(sys.modules, "voile.models.networks.architectures", None)
     with pytest.raises(MissingExtra, match="torch"):
         networks.make_known(convolution=False)
 

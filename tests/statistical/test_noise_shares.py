@@ -12,7 +12,7 @@ from scipy import stats
 from voile import Budget, Category, Ledger, Number, Schema
 from voile.federated.federation import Federation
 from voile.privacy.clients.channel import Silence
-from voile.privacy.clients.questions import Answer
+from voile.privacy.clients.questions import SumAnswer
 from voile.privacy.events import Gaussian, Plan, PoissonGaussian
 from voile.privacy.mechanisms import gaussian_sum
 from voile.privacy.noise import fixed_noise
@@ -34,7 +34,7 @@ def parts(counts):
 
 
 class Listening:
-    """A channel that hears all answers; clients in ``gone`` answer no look."""
+    """A channel that hears all answers; clients in ``gone`` answer no access."""
 
     def __init__(self, inner, gone=()):
         self.inner, self.gone, self.heard = inner, gone, []
@@ -47,7 +47,7 @@ class Listening:
         replies = self.inner.ask(messages)
         for name, reply in list(replies.items()):
             said = Unpacker().unpack(reply)
-            if isinstance(said, Answer):
+            if isinstance(said, SumAnswer):
                 if name in self.gone:
                     replies[name] = Silence("gone")
                 else:
@@ -55,20 +55,20 @@ class Listening:
         return replies
 
 
-def look(counts, event=None, gone=(), query=WIDE, looks=1, **terms):
+def access(counts, event=None, gone=(), query=WIDE, accesses=1, **terms):
     """Releases of one query, with the federation that made them."""
     federation = Federation.local(parts(counts), SCHEMA, **terms)
     federation._channel = Listening(federation._channel, gone)
     ledger = Ledger(Budget(math.inf, 1e-6))
     table = federation.join(ledger).table
-    event = Gaussian(looks, SIGMA) if event is None else event
+    event = Gaussian(accesses, SIGMA) if event is None else event
     grant = ledger.pay(Plan.of(look=event), table, "test")
-    found = [gaussian_sum(table, query, grant.take("look")) for _ in range(looks)]
+    found = [gaussian_sum(table, query, grant.take("look")) for _ in range(accesses)]
     return found, federation
 
 
 CASES = {
-    # trust, terms, clients that answer no look, standard deviation in units of what was paid
+    # trust, terms, clients that answer no access, standard deviation in units of what was paid
     "aggregator": ({"trust": "aggregator"}, (), 1.0),
     "aggregator, one missing": ({"trust": "aggregator", "dropouts": 1}, ("client 4",), 1.0),
     "shares": ({"trust": "shares"}, (), 1.0),
@@ -95,10 +95,10 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_released_noise_has_the_promised_law(case):
+def test_released_noise_has_the_guaranteed_law(case):
     terms, gone, growth = CASES[case]
     with fixed_noise(1):
-        (release,), _ = look((10, 0, 3, 1, 7), gone=gone, **terms)
+        (release,), _ = access((10, 0, 3, 1, 7), gone=gone, **terms)
     assert release.standard_error == pytest.approx(SIGMA * growth, rel=1e-12)
     noise = release.values[1:] / (SIGMA * growth)
     assert np.var(noise) == pytest.approx(1.0, rel=WITHIN)
@@ -110,7 +110,7 @@ def test_released_noise_has_the_promised_law(case):
 @pytest.mark.parametrize("count", [2, 3, 17])
 def test_a_sum_of_shares_is_normal(count):
     with fixed_noise(2):
-        (release,), _ = look((1,) * count, trust="shares")
+        (release,), _ = access((1,) * count, trust="shares")
     assert release.standard_error == pytest.approx(SIGMA, rel=1e-12)
     assert stats.kstest(release.values[1:] / SIGMA, "norm").pvalue > 1e-3
 
@@ -118,10 +118,10 @@ def test_a_sum_of_shares_is_normal(count):
 def test_honest_shares_alone_are_the_noise_that_was_paid_for():
     """With the fewest clients in the sum, and colluders' shares known, the rest is enough."""
     with fixed_noise(3):
-        _, federation = look(
+        _, federation = access(
             (4, 4, 4, 4, 4), trust="shares", dropouts=1, colluders=2, gone=("client 0",)
         )
-    # What each desk sent before masks: colluders (clients 1 and 2) would tell the server.
+    # What each agent sent before masks: colluders (clients 1 and 2) would tell the server.
     each = [sent(federation, attempt) for attempt in (0, 1)]
     assert [sorted(one) for one in each] == [
         [f"client {k}" for k in range(5)],
@@ -141,7 +141,9 @@ def test_honest_shares_alone_are_the_noise_that_was_paid_for():
 
 def sent(federation, attempt):
     """What clients sent at an attempt at their only look, before masks, without the count."""
-    jobs = {name: next(iter(desk._open_jobs.values())) for name, desk in federation.desks.items()}
+    jobs = {
+        name: next(iter(agent._open_jobs.values())) for name, agent in federation.agents.items()
+    }
     return {
         name: values[1:] * _grid()
         for name, job in jobs.items()
@@ -153,7 +155,7 @@ def sent(federation, attempt):
 def test_a_late_answer_tells_a_curious_server_no_more_than_was_paid():
     """It has the sum with the late client and the one without, and knows all other rows."""
     with fixed_noise(3):
-        (release,), federation = look((4, 4, 4), trust="shares", dropouts=1, gone=("client 0",))
+        (release,), federation = access((4, 4, 4), trust="shares", dropouts=1, gone=("client 0",))
     first, second = (sum(sent(federation, attempt).values()) for attempt in (0, 1))
     # Of client 0: the first sum alone has its rows; the second, subtracted, brings more noise.
     assert np.std(first) >= SIGMA * 0.98
@@ -167,7 +169,7 @@ def test_a_late_answer_tells_a_curious_server_no_more_than_was_paid():
 
 def test_a_message_alone_carries_the_whole_noise_where_nobody_is_trusted():
     with fixed_noise(4):
-        _, federation = look((10, 0, 1), trust="nobody")
+        _, federation = access((10, 0, 1), trust="nobody")
     assert len(federation._channel.heard) == 3
     for _, values in federation._channel.heard:
         noise = values[1:] * _grid() / SIGMA
@@ -177,7 +179,7 @@ def test_a_message_alone_carries_the_whole_noise_where_nobody_is_trusted():
 
 def test_exact_sums_leave_clients_only_where_the_aggregator_is_trusted():
     with fixed_noise(5):
-        _, federation = look((10, 0, 1), trust="aggregator")
+        _, federation = access((10, 0, 1), trust="aggregator")
     assert [values[0] * _grid() for _, values in federation._channel.heard] == [10, 0, 1]
     assert not any(values[1:].any() for _, values in federation._channel.heard)
 
@@ -185,7 +187,7 @@ def test_exact_sums_leave_clients_only_where_the_aggregator_is_trusted():
 @pytest.mark.parametrize("trust", ["aggregator", "shares", "nobody"])
 def test_looks_have_noise_of_their_own(trust):
     """By real entropy: two of 40,000 draws on a grid of 2^-30 are equal with chance 10^-5 each."""
-    releases, _ = look((5, 5), looks=3, trust=trust)
+    releases, _ = access((5, 5), accesses=3, trust=trust)
     for k, one in enumerate(releases):
         for other in releases[:k]:
             assert np.mean(one.values == other.values) < 0.01
@@ -195,16 +197,18 @@ def test_looks_have_noise_of_their_own(trust):
 
 @pytest.mark.parametrize("trust", ["aggregator", "shares", "nobody"])
 def test_rows_are_sampled_at_clients_by_independent_coins(trust):
-    rate, counts, looks = 0.3, (4000, 1, 0, 2000), 60
-    event = PoissonGaussian(looks, 1.0, rate)
+    rate, counts, accesses = 0.3, (4000, 1, 0, 2000), 60
+    event = PoissonGaussian(accesses, 1.0, rate)
     with fixed_noise(6):
-        releases, federation = look(counts, event, query=RowCount(), looks=looks, trust=trust)
+        releases, federation = access(
+            counts, event, query=RowCount(), accesses=accesses, trust=trust
+        )
     found = np.array([release.values[0] for release in releases])
     rows = sum(counts)
     error = releases[0].standard_error
     variance = rows * rate * (1 - rate) + error**2
     # Means and variances of 60 binomial numbers; six deviations off means other coins.
-    assert abs(found.mean() - rows * rate) < 6 * math.sqrt(variance / looks)
+    assert abs(found.mean() - rows * rate) < 6 * math.sqrt(variance / accesses)
     assert 0.25 < found.var(ddof=1) / variance < 2.5
     if trust == "aggregator":
         each = np.array([v[0] for name, v in federation._channel.heard if name == "client 0"])
@@ -214,7 +218,7 @@ def test_rows_are_sampled_at_clients_by_independent_coins(trust):
 
 
 def _grid():
-    from voile.privacy.budget import Relation
+    from voile.privacy.budget import NeighbouringRelation
     from voile.privacy.mechanisms.sums import gaussian_measure
 
-    return gaussian_measure(WIDE, Gaussian(1, SIGMA), Relation.ADD_REMOVE, 1).grid
+    return gaussian_measure(WIDE, Gaussian(1, SIGMA), NeighbouringRelation.ADD_REMOVE, 1).grid

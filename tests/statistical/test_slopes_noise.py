@@ -12,13 +12,13 @@ import pytest
 from scipy import stats
 from test_slopes import case, grant_for, in_ball, table_of
 
-from voile.explain.of_blackbox.descent import DescentAnswerer, costs_of
-from voile.explain.of_blackbox.points import ONE
-from voile.explain.of_blackbox.products import LocalProducts
-from voile.explain.of_blackbox.settings import Settings
-from voile.explain.of_blackbox.weights import read_weight
+from voile.explain.blackbox.rows.points import ONE
+from voile.explain.blackbox.settings import Settings
+from voile.explain.blackbox.solvers.descent import DescentAnswerer, costs_of
+from voile.explain.blackbox.solvers.products import LocalProducts
+from voile.explain.blackbox.solvers.weights import read_weight
 from voile.privacy import noise
-from voile.privacy.budget import Relation
+from voile.privacy.budget import NeighbouringRelation
 from voile.privacy.events import Gaussian, Pure, Unprotected
 from voile.privacy.mechanisms import PrivateSlopes
 
@@ -27,14 +27,14 @@ DRAWS = 1_500
 TRIALS = 1_500
 
 
-def draws_of(look, relation=Relation.ADD_REMOVE, multiplier=2.0, seed=0):
+def draws_of(access, relation=NeighbouringRelation.ADD_REMOVE, multiplier=2.0, seed=0):
     """Many noised looks at one gradient, without noise, and the stated deviation."""
     table, query, phi, *_ = case()
     slopes = PrivateSlopes(table, query)
-    exact = look(slopes, phi, grant_for(table, Unprotected(1)).take("look")).values
+    exact = access(slopes, phi, grant_for(table, Unprotected(1)).take("look")).values
     grant = grant_for(table, Gaussian(DRAWS, multiplier), relation)
     with noise.fixed_noise(seed):
-        found = [look(slopes, phi, grant.take("look")) for _ in range(DRAWS)]
+        found = [access(slopes, phi, grant.take("look")) for _ in range(DRAWS)]
     assert len({one.standard_error for one in found}) == 1
     return query, exact, np.stack([one.values for one in found]), found[0].standard_error
 
@@ -42,9 +42,9 @@ def draws_of(look, relation=Relation.ADD_REMOVE, multiplier=2.0, seed=0):
 LOOKS = {"gradient": PrivateSlopes.gradient, "steepness": PrivateSlopes.steepness}
 
 
-def check_noise(look, relation, multiplier=2.0):
-    query, exact, values, deviation = draws_of(look, relation, multiplier)
-    sides = 1.0 if relation is Relation.ADD_REMOVE else 2.0
+def check_noise(access, relation, multiplier=2.0):
+    query, exact, values, deviation = draws_of(access, relation, multiplier)
+    sides = 1.0 if relation is NeighbouringRelation.ADD_REMOVE else 2.0
     assert deviation == pytest.approx(multiplier * query.steepness * sides, rel=1e-3)
     errors = (values - exact) / deviation
     assert stats.kstest(errors.ravel(), "norm").pvalue > SURPRISE
@@ -56,22 +56,22 @@ def check_noise(look, relation, multiplier=2.0):
         assert np.abs(correlation).max() < 5 / math.sqrt(DRAWS)
 
 
-@pytest.mark.parametrize("relation", Relation)
+@pytest.mark.parametrize("relation", NeighbouringRelation)
 @pytest.mark.parametrize("look", LOOKS.values(), ids=LOOKS)
-def test_the_noise_is_gaussian_with_the_stated_error(look, relation):
-    check_noise(look, relation)
+def test_the_noise_is_gaussian_with_the_stated_error(access, relation):
+    check_noise(access, relation)
 
 
 @pytest.mark.parametrize("multiplier", [1e-3, 1e5])
 def test_little_and_much_noise_are_as_stated_too(multiplier):
-    check_noise(PrivateSlopes.gradient, Relation.ADD_REMOVE, multiplier)
+    check_noise(PrivateSlopes.gradient, NeighbouringRelation.ADD_REMOVE, multiplier)
 
 
 def test_a_tenth_less_noise_would_be_noticed(monkeypatch):
     original = noise.gaussian
     monkeypatch.setattr(noise, "gaussian", lambda size, scale: original(size, scale * 0.9))
     with pytest.raises(AssertionError):
-        check_noise(PrivateSlopes.gradient, Relation.ADD_REMOVE)
+        check_noise(PrivateSlopes.gradient, NeighbouringRelation.ADD_REMOVE)
 
 
 def test_each_look_has_noise_of_its_own():
@@ -127,11 +127,11 @@ def chosen(epsilon, relation, seed):
     return query, np.bincount(found, minlength=4), -np.array(lengths)
 
 
-@pytest.mark.parametrize("relation", Relation)
+@pytest.mark.parametrize("relation", NeighbouringRelation)
 @pytest.mark.parametrize("epsilon", [3.0, 9.0])
 def test_a_start_is_chosen_by_permute_and_flip(epsilon, relation):
     query, seen, scores = chosen(epsilon, relation, 1)
-    sides = 1.0 if relation is Relation.ADD_REMOVE else 2.0
+    sides = 1.0 if relation is NeighbouringRelation.ADD_REMOVE else 2.0
     law = permute_and_flip_law(scores, epsilon, sides * query.steepness)
     assert stats.chisquare(seen, law * TRIALS).pvalue > SURPRISE
     # Twice the epsilon, or half the sensitivity, would be noticed.
@@ -171,8 +171,8 @@ class NoPurse:
 @pytest.mark.parametrize(
     "relation",
     [
-        Relation.ADD_REMOVE,
-        pytest.param(Relation.REPLACE_ONE),
+        NeighbouringRelation.ADD_REMOVE,
+        pytest.param(NeighbouringRelation.REPLACE_ONE),
     ],
 )
 def test_the_stated_noise_of_a_step_is_that_of_its_release(relation):

@@ -16,23 +16,23 @@ from unittest import mock
 
 import hypothesis.strategies as st
 import numpy as np
-from client_oracle import Look, Oracle
+from client_oracle import Access, Oracle
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from voile import Budget, Category, Ledger, Number, Schema, protect
 from voile.errors import FederationError, LedgerMismatch, LedgerUnavailable
-from voile.privacy.budget import Relation
-from voile.privacy.clients.desk import Desk
+from voile.privacy.budget import NeighbouringRelation
+from voile.privacy.clients.agent import ClientAgent
 from voile.privacy.clients.masks import Masker, Roster
 from voile.privacy.clients.questions import (
-    Answer,
+    AccessId,
     Joined,
     Lacking,
-    LookAt,
     Opening,
     Paid,
     Payment,
+    SumAnswer,
     SumOver,
     envelope,
 )
@@ -90,7 +90,7 @@ class ClientStates(RuleBasedStateMachine):
         self.terms: dict[str, Terms] = {}
         self.copies: list[tuple[bytes, bytes | None]] = []
         self.last: bytes | None = None
-        self.desks: list[Desk] = []
+        self.agents: list[ClientAgent] = []
         self.packer, self.hidden = Packer(), []
         real = Masker.hide
 
@@ -132,15 +132,15 @@ class ClientStates(RuleBasedStateMachine):
 
     def start(self) -> None:
         memory = self.memory if self.remembers else None
-        desk = Desk(self.table, self.open_ledger(), name="a", memory=memory, key=self.key)
-        self.desks.append(desk)
+        agent = ClientAgent(self.table, self.open_ledger(), name="a", memory=memory, key=self.key)
+        self.agents.append(agent)
 
     # --- messages
 
     def say(self, question: object, which: int = -1):
         message = envelope(self.packer, self.packer.pack(question), set())
         self.last = message
-        return self.hear(self.desks[which % len(self.desks)].answer(message), question)
+        return self.hear(self.agents[which % len(self.agents)].answer(message), question)
 
     def hear(self, reply: bytes, question: object = None):
         said = Unpacker().unpack(reply)
@@ -148,16 +148,16 @@ class ClientStates(RuleBasedStateMachine):
             self.oracle.pay(question.job, question.number, said.entry)
             terms = self.terms.get(question.job, self.agreed[question.job])
             self.oracle.trust.setdefault(question.job, terms.trust)
-        if isinstance(said, Answer) and isinstance(question, SumOver):
-            look = Look(question.job, said.look.number, said.look.label, said.look.index)
+        if isinstance(said, SumAnswer) and isinstance(question, SumOver):
+            access = Access(question.job, said.access.number, said.access.label, said.access.index)
             values, attempt, names = said.values, 0, None
             if question.roster is not None:
                 values, attempt = self.hidden[-1][0], question.roster.attempt
                 names = frozenset(question.roster.keys)
-            if tuple(values.tolist()) not in self.oracle.left[look].get(attempt, ()):
-                self.latest[look.job] = [look.number, look.label, look.index, attempt]
+            if tuple(values.tolist()) not in self.oracle.left[access].get(attempt, ()):
+                self.latest[access.job] = [access.number, access.label, access.index, attempt]
                 type(self).answers += 1
-            self.oracle.leave(look, attempt, values, names)
+            self.oracle.leave(access, attempt, values, names)
         head = getattr(said, "head", "")
         if head and question is not None:
             self.heads[question.job] = head
@@ -170,17 +170,17 @@ class ClientStates(RuleBasedStateMachine):
 
     def open(self, job: str, terms: Terms, which: int = -1, tells: bool = False) -> None:
         heads = {"a": self.heads[job]} if tells and job in self.heads else {}
-        said = self.say(Opening(job, SCHEMA, Relation.ADD_REMOVE, terms, heads), which)
+        said = self.say(Opening(job, SCHEMA, NeighbouringRelation.ADD_REMOVE, terms, heads), which)
         if isinstance(said, Joined):
             agreed = self.oracle.trust.get(job)
             assert agreed in (None, terms.trust) or not self.known(job), "the terms have changed"
-            self.keys[job, which % len(self.desks)] = said.key
+            self.keys[job, which % len(self.agents)] = said.key
             self.terms[job] = terms
 
     def known(self, job: str) -> bool:
         """Whether the client could know that it has answered in this job."""
         return any(
-            look.job == job and look not in self.oracle.forgiven for look in self.oracle.left
+            access.job == job and access not in self.oracle.forgiven for access in self.oracle.left
         )
 
     @rule(
@@ -212,16 +212,16 @@ class ClientStates(RuleBasedStateMachine):
         if isinstance(index, str):
             known = [one.index for one in self.oracle.left if (one.job, one.label) == (job, label)]
             index = max(known, default=-1) + (index == "next")
-        grid = gaussian_measure(asked, plan[label], Relation.ADD_REMOVE, 1).grid
-        look = LookAt(0, label, max(index, 0))
+        grid = gaussian_measure(asked, plan[label], NeighbouringRelation.ADD_REMOVE, 1).grid
+        access = AccessId(0, label, max(index, 0))
 
         def question() -> SumOver:
             roster = None
             if self.agreed[job].trust == "shares":
                 keys = {n: k.public_key().public_bytes_raw() for n, k in self.others.items()}
-                keys["a"] = self.keys.get((job, which % len(self.desks)), bytes(48))
+                keys["a"] = self.keys.get((job, which % len(self.agents)), bytes(48))
                 roster = Roster(attempt, {name: keys[name] for name in names})
-            return SumOver(job, look, SCHEMA, (), asked, grid, roster)
+            return SumOver(job, access, SCHEMA, (), asked, grid, roster)
 
         self.question = question()
         if isinstance(self.say(self.question, which), Lacking):
@@ -238,9 +238,9 @@ class ClientStates(RuleBasedStateMachine):
     # --- what happens to a client
 
     def stop(self) -> None:
-        for desk in self.desks:
-            desk.close()
-        self.desks = []
+        for agent in self.agents:
+            agent.close()
+        self.agents = []
 
     @rule(after=st.booleans())
     @precondition(lambda self: getattr(self, "question", None) is not None)
@@ -265,17 +265,17 @@ class ClientStates(RuleBasedStateMachine):
         self.start()
 
     @rule()
-    @precondition(lambda self: self.file and len(self.desks) == 1)
+    @precondition(lambda self: self.file and len(self.agents) == 1)
     def second_run(self) -> None:
         """Another agent of the same client is refused as long as one works."""
         try:
-            Desk(self.table, self.open_ledger(), name="a")
+            ClientAgent(self.table, self.open_ledger(), name="a")
         except FederationError:
             return
         raise AssertionError("two agents work for one client")
 
     @rule()
-    @precondition(lambda self: len(self.desks) == 1)
+    @precondition(lambda self: len(self.agents) == 1)
     def second_run_without_locks(self) -> None:
         """On a system that knows no such lock, both work; the record alone keeps them apart."""
         with mock.patch.object(SqlJobs, "hold", return_value=_nothing):
@@ -321,22 +321,22 @@ class ClientStates(RuleBasedStateMachine):
     def forgive_other_jobs(self) -> None:
         """Forgive the jobs of which the memory does not know the very last answer."""
         kept = json.loads(self.memory.read_text())["answers"] if self.memory.exists() else {}
-        for look in self.oracle.left:
-            key = hashlib.sha256(json.dumps(["a", look.job]).encode()).hexdigest()
+        for access in self.oracle.left:
+            key = hashlib.sha256(json.dumps(["a", access.job]).encode()).hexdigest()
             one = kept.get(key, {})
             known = [one.get(name) for name in ("plan", "step", "index", "attempt")]
-            if known != self.latest[look.job]:
-                self.oracle.forgiven.add(look)
+            if known != self.latest[access.job]:
+                self.oracle.forgiven.add(access)
 
     @invariant()
     def paid_for(self) -> None:
-        if self.desks:
-            self.oracle.check(self.desks[-1].ledger.history())
+        if self.agents:
+            self.oracle.check(self.agents[-1].ledger.history())
 
     def teardown(self) -> None:
         for one in self.patches:
             one.stop()
-        if self.desks:
-            self.desks[-1].ledger.verify()
+        if self.agents:
+            self.agents[-1].ledger.verify()
         self.stop()
         self.folder.cleanup()

@@ -14,15 +14,15 @@ from unittest import mock
 
 import hypothesis.strategies as st
 import numpy as np
-from client_oracle import Look, Oracle
+from client_oracle import Access, Oracle
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from voile import Budget, Category, Federation, Ledger, Number, Schema, protect
 from voile.errors import FederationError
+from voile.privacy.clients.agent import ClientAgent
 from voile.privacy.clients.channel import Silence
-from voile.privacy.clients.desk import Desk
 from voile.privacy.clients.masks import Masker
-from voile.privacy.clients.questions import Answer, Paid, Payment, SumOver, open_envelope
+from voile.privacy.clients.questions import Paid, Payment, SumAnswer, SumOver, open_envelope
 from voile.privacy.events import Gaussian, Plan, PoissonGaussian
 from voile.privacy.mechanisms import gaussian_sum
 from voile.privacy.queries import NumberCounts
@@ -75,15 +75,15 @@ class FederationStates(RuleBasedStateMachine):
             name: protect({"x": r.normal(size=9)}, r.integers(0, 2, 9), schema=SCHEMA)
             for name in NAMES
         }
-        self.desks = {name: self.open_desk(name) for name in NAMES}
+        self.agents = {name: self.open_agent(name) for name in NAMES}
         self.readers = {name: Unpacker() for name in NAMES}
         self.oracles = {name: Oracle(defaultdict(lambda: trust), dropouts, {}) for name in NAMES}
         self.server = Ledger(Budget(30, 1e-5))
         self.table = None
 
-    def open_desk(self, name: str) -> Desk:
+    def open_agent(self, name: str) -> ClientAgent:
         memory = Path(self.folder.name) / f"{name}.json" if self.remembers else None
-        return Desk(self.tables[name], self.ledgers[name], name=name, memory=memory)
+        return ClientAgent(self.tables[name], self.ledgers[name], name=name, memory=memory)
 
     # --- the channel
 
@@ -96,9 +96,9 @@ class FederationStates(RuleBasedStateMachine):
             return Silence("lost")
         if fault == "restart before":
             self.restart(name)
-        reply = self.desks[name].answer(message)
+        reply = self.agents[name].answer(message)
         if fault == "twice":
-            reply = self.desks[name].answer(message)
+            reply = self.agents[name].answer(message)
         self.note(name, message, reply)
         if fault == "restart after":
             self.restart(name)
@@ -106,25 +106,25 @@ class FederationStates(RuleBasedStateMachine):
         return Silence("late") if fault in ("lose the answer", "restart after") else reply
 
     def restart(self, name: str) -> None:
-        self.desks[name].close()
-        self.desks[name], self.readers[name] = self.open_desk(name), Unpacker()
+        self.agents[name].close()
+        self.agents[name], self.readers[name] = self.open_agent(name), Unpacker()
 
     def note(self, name: str, message: bytes, reply: bytes) -> None:
         said, reader = Unpacker().unpack(reply), Unpacker()
-        if not isinstance(said, (Answer, Paid)):
+        if not isinstance(said, (SumAnswer, Paid)):
             return
-        with mock.patch.object(reader, "_held", dict(self.desks[name]._unpacker._held)):
+        with mock.patch.object(reader, "_held", dict(self.agents[name]._unpacker._held)):
             question = open_envelope(reader, message)
         if isinstance(said, Paid) and said.entry and isinstance(question, Payment):
             self.oracles[name].pay(question.job, question.number, said.entry)
-        if isinstance(said, Answer) and isinstance(question, SumOver):
-            look = Look(question.job, said.look.number, said.look.label, said.look.index)
+        if isinstance(said, SumAnswer) and isinstance(question, SumOver):
+            access = Access(question.job, said.access.number, said.access.label, said.access.index)
             roster, attempt, values, names = question.roster, 0, said.values, None
             if roster is not None:
                 attempt, values = roster.attempt, self.hidden[name]
                 names = frozenset(roster.keys)
-                self.seen[look, roster.digest, names, attempt][name] = said.values
-            self.oracles[name].leave(look, attempt, values, names)
+                self.seen[access, roster.digest, names, attempt][name] = said.values
+            self.oracles[name].leave(access, attempt, values, names)
 
     # --- what happens
 
@@ -181,17 +181,17 @@ class FederationStates(RuleBasedStateMachine):
     def one_sum_for_each_attempt(self) -> None:
         """Of all messages, late ones too, the server can add up one sum for each attempt."""
         sums = defaultdict(set)
-        for (look, _, names, attempt), messages in self.seen.items():
+        for (access, _, names, attempt), messages in self.seen.items():
             if set(messages) == set(names):
                 total = np.sum(list(messages.values()), axis=0, dtype=np.int64)
-                sums[look, attempt].add((names, tuple(total.tolist())))
-        for (look, attempt), found in sums.items():
-            assert len(found) == 1, f"{look}, attempt {attempt}: {len(found)} sums"
+                sums[access, attempt].add((names, tuple(total.tolist())))
+        for (access, attempt), found in sums.items():
+            assert len(found) == 1, f"{access}, attempt {attempt}: {len(found)} sums"
 
     def teardown(self) -> None:
         self.patch.stop()
         if self.table is not None:
             self.session.journal.close()
-        for desk in self.desks.values():
-            desk.close()
+        for agent in self.agents.values():
+            agent.close()
         self.folder.cleanup()

@@ -1,8 +1,8 @@
 """A ledger as a state machine: random jobs, crashes and openings, checked after every step.
 
-The machine keeps its own record of every look that was granted and asks `ledger_oracle` whether all
-of them together can still be within the budget. The looks that an open reservation may still charge
-count as granted, because nothing but the job's own will keeps it from them.
+The machine keeps its own record of every access that was granted and asks `ledger_oracle` whether
+all of them together can still be within the budget. The accesses that an open reservation may still
+charge count as granted, because nothing but the job's own will keeps it from them.
 """
 
 import copy
@@ -19,7 +19,7 @@ from pathlib import Path
 import hypothesis.strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from ledger_events import BUDGETS, COUNTS, events_for
-from ledger_oracle import Looks, exceeds, gaussian_mu, looks_of
+from ledger_oracle import Accesses, exceeds, gaussian_mu, looks_of
 from sklearn.base import clone
 
 from voile import Budget, Ledger
@@ -33,8 +33,8 @@ class Job:
     """A reservation and what was charged to it."""
 
     reservation: Reservation
-    bound: Looks
-    charged: Looks = field(default_factory=Counter)
+    bound: Accesses
+    charged: Accesses = field(default_factory=Counter)
     open: bool = True
 
 
@@ -57,7 +57,7 @@ class LedgerStates(RuleBasedStateMachine):
         # In memory where there is such a folder: what is on disk after a crash is tested elsewhere.
         place = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
         self.folder = tempfile.TemporaryDirectory(prefix="voile-states-", dir=place)
-        self.granted: Looks = Counter()
+        self.granted: Accesses = Counter()
         self.jobs: list[Job] = []
         self.seen: tuple[Entry, ...] = ()
 
@@ -91,15 +91,15 @@ class LedgerStates(RuleBasedStateMachine):
     def job(self, data: st.DataObject) -> Job:
         return self.jobs[data.draw(st.integers(0, len(self.jobs) - 1))]
 
-    def attempt(self, grant, looks: Looks, granted: Looks):
+    def attempt(self, grant, accesses: Accesses, granted: Accesses):
         """Do something that is granted or refused; a refusal changes nothing."""
         try:
             result = grant()
         except VoileError:
             assert self.ledgers[0].history() == self.seen, "a refusal changed the history"
             return None
-        assert self.budget.unlimited or not any(isinstance(one, Unprotected) for one in looks)
-        granted.update(looks)
+        assert self.budget.unlimited or not any(isinstance(one, Unprotected) for one in accesses)
+        granted.update(accesses)
         return result
 
     @rule(data=st.data())
@@ -110,21 +110,21 @@ class LedgerStates(RuleBasedStateMachine):
     @rule(data=st.data())
     def spend_until_refused(self, data: st.DataObject) -> None:
         plan, ledger = data.draw(self.plans), self.ledger(data)
-        looks = looks_of(plan.events)
+        accesses = looks_of(plan.events)
         for _ in range(30):
             self.seen = self.ledgers[0].history()
-            if not self.attempt(lambda: ledger.spend(plan, "again"), looks, self.granted):
+            if not self.attempt(lambda: ledger.spend(plan, "again"), accesses, self.granted):
                 break
 
     @rule(data=st.data())
     def reserve(self, data: st.DataObject) -> None:
         plan, ledger = data.draw(self.plans), self.ledger(data)
-        looks: Looks = Counter()
+        accesses: Accesses = Counter()
         reservation = self.attempt(
-            lambda: ledger.reserve(plan, "job"), looks_of(plan.events), looks
+            lambda: ledger.reserve(plan, "job"), looks_of(plan.events), accesses
         )
         if reservation is not None:
-            self.jobs.append(Job(reservation, looks))
+            self.jobs.append(Job(reservation, accesses))
 
     @rule(data=st.data(), parts=st.integers(0, 3))
     def run_job(self, data: st.DataObject, parts: int) -> None:
@@ -134,13 +134,13 @@ class LedgerStates(RuleBasedStateMachine):
         for job in self.jobs[before:]:
             self.history_adds_up()
             self.guarantee_holds()
-            for look in sorted(job.bound, key=repr)[:parts]:
-                fits = job.charged + Counter([look]) <= job.bound
-                paid = self.pay(job, Plan.of(look=look))
+            for access in sorted(job.bound, key=repr)[:parts]:
+                fits = job.charged + Counter([access]) <= job.bound
+                paid = self.pay(job, Plan.of(look=access))
                 assert paid or not fits, "what was announced was refused"
                 self.history_adds_up()
                 more = 8 if parts == 3 else 0  # as often as it is let
-                while more and self.pay(job, Plan.of(look=look)):
+                while more and self.pay(job, Plan.of(look=access)):
                     self.history_adds_up()
                     more -= 1
             self.end(job)
@@ -156,16 +156,16 @@ class LedgerStates(RuleBasedStateMachine):
     def charge_part(self, data: st.DataObject) -> None:
         """What was announced and is not used up can always be charged."""
         job = data.draw(st.sampled_from([job for job in self.jobs if job.open and job.bound]))
-        look = data.draw(st.sampled_from(sorted(job.bound, key=repr)))
-        count = data.draw(st.integers(1, job.bound[look]))
-        plan = Plan.of(look=replace(look, count=count))
+        access = data.draw(st.sampled_from(sorted(job.bound, key=repr)))
+        count = data.draw(st.integers(1, job.bound[access]))
+        plan = Plan.of(look=replace(access, count=count))
         fits = job.charged + looks_of(plan.events) <= job.bound
         charged = self.pay(job, plan)
         assert charged or not fits, "a part of what was announced was refused"
 
     def pay(self, job: Job, plan: Plan) -> bool:
-        looks, mine = looks_of(plan.events), Counter[Event]()
-        entry = self.attempt(lambda: job.reservation.charge(plan), looks, mine)
+        accesses, mine = looks_of(plan.events), Counter[Event]()
+        entry = self.attempt(lambda: job.reservation.charge(plan), accesses, mine)
         assert entry is None or job.open, "a closed reservation was charged"
         job.charged.update(mine)
         return entry is not None
@@ -330,7 +330,7 @@ class LedgerStates(RuleBasedStateMachine):
         self.folder.cleanup()
 
 
-def _either(granted: Looks, jobs: list[Job]) -> Looks:
+def _either(granted: Accesses, jobs: list[Job]) -> Accesses:
     """What was granted, and what open jobs announced instead of what they did."""
     total = Counter(granted)
     for job in jobs:
@@ -345,7 +345,7 @@ def check_history(ledger: Ledger, history: tuple[Entry, ...]) -> None:
     left: dict[str, list[float]] = {}
     for number, entry in enumerate(history, 1):
         assert entry.seq == number
-        price = [entry.price.loss, entry.price.chance]
+        price = [entry.price.loss, entry.price.failure]
         assert all(0 <= part < math.inf for part in price), f"{entry} has no proper price"
         assert unlimited or sum(price) > 0 or not _costs(entry), f"{entry} is free"
         match str(entry.kind):
@@ -366,7 +366,7 @@ def check_history(ledger: Ledger, history: tuple[Entry, ...]) -> None:
         if not unlimited:
             near["abs_tol"] = 1e-12 * max(ledger.filter.limit.loss, 1e-300)
         assert math.isclose(entry.total.loss, loss, **near), f"the total of {entry} is not {loss}"
-        assert math.isclose(entry.total.chance, chance, rel_tol=1e-9, abs_tol=1e-20)
+        assert math.isclose(entry.total.failure, chance, rel_tol=1e-9, abs_tol=1e-20)
     assert 0 <= ledger.fraction_spent() <= 1 + 1e-6
     json.dumps(ledger.to_dict(), allow_nan=False)
     repr(ledger)

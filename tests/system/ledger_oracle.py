@@ -2,18 +2,18 @@
 
 The oracle never over-estimates, so that an alarm is always a true violation. It gives a *lower*
 bound of delta(epsilon) for the worst mechanisms that fit the granted events, composed as if all of
-them had been fixed in advance; a filter promises the same for events chosen one after the other,
+them had been fixed in advance; a filter guarantees the same for events chosen one after the other,
 which is more. Each of the bounds below is sound, and the largest counts:
 
-- some of the looks tell no more than all of them, so any part of the events may be left out;
-- Gaussian looks compose exactly to one of mu^2 = sum count / sigma^2 (closed form);
-- a pure look may be randomised response, and the sign of a Laplace release is one: counts of them
+- some of the accesses tell no more than all of them, so any part of the events may be left out;
+- Gaussian accesses compose exactly to one of mu^2 = sum count / sigma^2 (closed form);
+- a pure access may be randomised response, and the sign of a Laplace release is one: counts of them
   are binomial;
-- one Laplace or sampled Gaussian look alone has a closed form;
+- one Laplace or sampled Gaussian access alone has a closed form;
 - everything else goes through the privacy loss distributions of dp-accounting with
   ``pessimistic_estimate=False``, whose losses are rounded down and whose tails are dropped.
 
-The delta of a threshold or an approximate look may be a disclosure of its own, independent of the
+The delta of a threshold or an approximate access may be a disclosure of its own, independent of the
 rest. Nothing here is imported from `voile.privacy.accounting`, `filter` or `gaussian_dp`.
 """
 
@@ -53,71 +53,71 @@ _NEIGHBOURS = {
     "replace_one": privacy_accountant.NeighboringRelation.REPLACE_ONE,
 }
 
-Looks = Counter[Event]
-"""How often each look (an event of count 1) was granted."""
+Accesses = Counter[Event]
+"""How often each access (an event of count 1) was granted."""
 
 
-def looks_of(events: Iterable[Event]) -> Looks:
-    """Count the single looks of some events."""
-    looks: Looks = Counter()
+def looks_of(events: Iterable[Event]) -> Accesses:
+    """Count the single accesses of some events."""
+    accesses: Accesses = Counter()
     for event in events:
         if event.count:
-            looks[replace(event, count=1)] += event.count
-    return looks
+            accesses[replace(event, count=1)] += event.count
+    return accesses
 
 
-def exceeds(looks: Looks, epsilon: float, delta: float, relation: str) -> bool:
-    """Whether the looks are certainly not (epsilon, delta)-DP, rounding apart."""
+def exceeds(accesses: Accesses, epsilon: float, delta: float, relation: str) -> bool:
+    """Whether the accesses are certainly not (epsilon, delta)-DP, rounding apart."""
     if math.isinf(epsilon):
         return False
     epsilon = epsilon * (1 + 1e-6) + 1e-9
     if delta == 0:
-        return largest_loss(looks) > epsilon
-    least = least_delta(looks, epsilon, relation)
+        return largest_loss(accesses) > epsilon
+    least = least_delta(accesses, epsilon, relation)
     return least > delta * (1 + 1e-6) + ROUNDING
 
 
-def largest_loss(looks: Looks) -> float:
+def largest_loss(accesses: Accesses) -> float:
     """The largest privacy loss that can come about, which epsilon must reach at delta 0."""
     total = 0.0
-    for look, count in looks.items():
-        match look:
+    for access, count in accesses.items():
+        match access:
             case Pure():
-                total += count * look.epsilon
+                total += count * access.epsilon
             case Laplace():
-                total += count / look.noise_multiplier
+                total += count / access.noise_multiplier
             case _:
                 return math.inf
     return total
 
 
-def least_delta(looks: Looks, epsilon: float, relation: str) -> float:
-    """A lower bound of the smallest delta for which the looks are (epsilon, delta)-DP."""
-    return _least_delta(frozenset(looks.items()), epsilon, str(relation))
+def least_delta(accesses: Accesses, epsilon: float, relation: str) -> float:
+    """A lower bound of the smallest delta for which the accesses are (epsilon, delta)-DP."""
+    return _least_delta(frozenset(accesses.items()), epsilon, str(relation))
 
 
 @lru_cache(maxsize=4096)
 def _least_delta(counted: frozenset[tuple[Event, int]], epsilon: float, relation: str) -> float:
-    if any(isinstance(look, Unprotected) for look, _ in counted):
+    if any(isinstance(access, Unprotected) for access, _ in counted):
         return 1.0
     kept = 0.0  # the logarithm of the probability that no disclosure of its own happens
-    for look, count in counted:
-        if isinstance(look, (Threshold, Approximate)):
-            if look.delta >= 1:
+    for access, count in counted:
+        if isinstance(access, (Threshold, Approximate)):
+            if access.delta >= 1:
                 return 1.0
-            kept += count * math.log1p(-look.delta)
+            kept += count * math.log1p(-access.delta)
     gaussian, others = 0.0, Counter[Event]()
-    for look, count in counted:
-        match look:
+    for access, count in counted:
+        match access:
             case Gaussian() | Threshold():
-                gaussian += count / look.noise_multiplier / look.noise_multiplier
+                gaussian += count / access.noise_multiplier / access.noise_multiplier
             case Approximate():
-                others[Pure(epsilon=look.epsilon)] += count
+                others[Pure(epsilon=access.epsilon)] += count
             case _:
-                others[look] += count
+                others[access] += count
     bounds = [gaussian_delta(math.sqrt(gaussian), epsilon)]
-    bounds += [_alone(look, epsilon) for look in others]
-    bounds += [_repeated(look, count, epsilon) for look, count in others.items()]
+    bounds += [_alone(access, epsilon) for access in others]
+    bounds += [_repeated(access, count, epsilon) for access, count in others.items()]
     if others:
         bounds.append(_composed(frozenset(others.items()), gaussian, epsilon, relation))
     return -math.expm1(kept) + math.exp(kept) * max(bounds)
@@ -143,18 +143,18 @@ def gaussian_mu(epsilon: float, delta: float) -> float:
     return math.exp(brentq(excess, math.log(1e-10), math.log(1e5), xtol=1e-13))
 
 
-def _alone(look: Event, epsilon: float) -> float:
-    """One look by itself, in closed form."""
-    match look:
+def _alone(access: Event, epsilon: float) -> float:
+    """One access by itself, in closed form."""
+    match access:
         case Pure():
-            loss = look.epsilon
+            loss = access.epsilon
             return -math.expm1(epsilon - loss) / (1 + math.exp(-loss)) if loss > epsilon else 0.0
         case Laplace():
-            loss = 1 / look.noise_multiplier
+            loss = 1 / access.noise_multiplier
             return -math.expm1((epsilon - loss) / 2) if loss > epsilon else 0.0
         case PoissonGaussian() if epsilon < 500:
             # A row more against none, beyond the point where the likelihood ratio is e^epsilon.
-            sigma, rate = look.noise_multiplier, look.rate
+            sigma, rate = access.noise_multiplier, access.rate
             border = sigma * sigma * math.log((math.expm1(epsilon) + rate) / rate) + 0.5
             with_row, without = norm.sf((border - 1) / sigma), norm.sf(border / sigma)
             return float(max(rate * with_row - (math.expm1(epsilon) + rate) * without, 0.0))
@@ -162,14 +162,14 @@ def _alone(look: Event, epsilon: float) -> float:
             return 0.0
 
 
-def _repeated(look: Event, count: int, epsilon: float) -> float:
-    """Many looks of one kind as that many randomised responses."""
-    match look:
+def _repeated(access: Event, count: int, epsilon: float) -> float:
+    """Many accesses of one kind as that many randomised responses."""
+    match access:
         case Pure():
-            loss = look.epsilon
+            loss = access.epsilon
         case Laplace():
             # Whether the noisy sum lies beyond the middle: true with probability 1 - e^(-1/2b) / 2.
-            half = 1 / (2 * look.noise_multiplier)
+            half = 1 / (2 * access.noise_multiplier)
             loss = half + math.log(2 - math.exp(-half))
         case _:
             return 0.0
@@ -188,22 +188,22 @@ def _repeated(look: Event, count: int, epsilon: float) -> float:
 def _composed(
     counted: frozenset[tuple[Event, int]], gaussian: float, epsilon: float, relation: str
 ) -> float:
-    """All looks whose losses are of moderate size together, rounded to the safe side."""
+    """All accesses whose losses are of moderate size together, rounded to the safe side."""
     moderate = {
-        look: count
-        for look, count in counted
-        if 1e-7 < _spread(look) < _LARGEST_LOSS and count < 10**6
+        access: count
+        for access, count in counted
+        if 1e-7 < _spread(access) < _LARGEST_LOSS and count < 10**6
     }
     if gaussian > _LARGEST_LOSS**2:
         gaussian = 0.0
     if not moderate:
         return 0.0
-    spread = math.sqrt(gaussian + sum(n * _spread(look) ** 2 for look, n in moderate.items()))
+    spread = math.sqrt(gaussian + sum(n * _spread(access) ** 2 for access, n in moderate.items()))
     fine = spread / (40 * sum(moderate.values()))
     interval = 2.0 ** math.floor(math.log2(max(fine, (spread + spread**2) * 30 / _MOST_POINTS)))
     parts = [
-        _distribution(look, relation, interval).self_compose(count)
-        for look, count in sorted(moderate.items(), key=repr)
+        _distribution(access, relation, interval).self_compose(count)
+        for access, count in sorted(moderate.items(), key=repr)
     ]
     if gaussian > 0:
         parts.append(_distribution(Gaussian(noise_multiplier=gaussian**-0.5), relation, interval))
@@ -213,42 +213,42 @@ def _composed(
     return float(whole.get_delta_for_epsilon(epsilon))
 
 
-def _spread(look: Event) -> float:
-    """About the standard deviation of one look's loss; only for the choice of a grid."""
-    match look:
+def _spread(access: Event) -> float:
+    """About the standard deviation of one access's loss; only for the choice of a grid."""
+    match access:
         case Pure():
-            return look.epsilon
+            return access.epsilon
         case PoissonGaussian():
-            whole = 1 / look.noise_multiplier
-            return min(whole, look.rate * math.sqrt(math.expm1(min(whole * whole, 100.0))))
+            whole = 1 / access.noise_multiplier
+            return min(whole, access.rate * math.sqrt(math.expm1(min(whole * whole, 100.0))))
         case Laplace() | Gaussian():
-            return 1 / look.noise_multiplier
+            return 1 / access.noise_multiplier
         case _:
-            raise AssertionError(f"no loss is known of {look}")
+            raise AssertionError(f"no loss is known of {access}")
 
 
 @lru_cache(maxsize=256)
-def _distribution(look: Event, relation: str, interval: float) -> pld.PrivacyLossDistribution:
+def _distribution(access: Event, relation: str, interval: float) -> pld.PrivacyLossDistribution:
     grid = {
         "pessimistic_estimate": False,
         "value_discretization_interval": interval,
         "use_connect_dots": False,
     }
-    match look:
+    match access:
         case Gaussian():
-            return pld.from_gaussian_mechanism(look.noise_multiplier, **grid)
+            return pld.from_gaussian_mechanism(access.noise_multiplier, **grid)
         case PoissonGaussian():
             return pld.from_gaussian_mechanism(
-                look.noise_multiplier,
-                sampling_prob=look.rate,
+                access.noise_multiplier,
+                sampling_prob=access.rate,
                 neighboring_relation=_NEIGHBOURS[relation],
                 **grid,
             )
         case Laplace():
-            return pld.from_laplace_mechanism(look.noise_multiplier, **grid)
+            return pld.from_laplace_mechanism(access.noise_multiplier, **grid)
         case Pure():
             del grid["use_connect_dots"]
-            lie = 2 / (1 + math.exp(look.epsilon))
+            lie = 2 / (1 + math.exp(access.epsilon))
             return pld.from_randomized_response(lie, 2, **grid)
         case _:
-            raise AssertionError(f"no loss is known of {look}")
+            raise AssertionError(f"no loss is known of {access}")

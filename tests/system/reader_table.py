@@ -29,15 +29,15 @@ from voile.errors import VoileError
 from voile.explain import Explanation
 from voile.explaining import explain_global, explain_local
 from voile.models.ebm.edit import Editor
-from voile.models.ebm.files import SavedAdditive
+from voile.models.ebm.files import SavedEBM
 from voile.models.evaluation.record import Evaluation, GroupScores, Measure, Reliability
-from voile.models.locally_linear.files import SavedMaps
-from voile.models.lvq.files import SavedPrototypes
+from voile.models.locally_linear.files import SavedLocallyLinear
+from voile.models.lvq.files import SavedLVQ
 from voile.models.training_settings import record_settings
-from voile.privacy.budget import Relation
+from voile.privacy.budget import NeighbouringRelation
 from voile.privacy.clients.journal import Journal
 from voile.privacy.clients.memory import AnswerMemory, KeptAnswer
-from voile.privacy.clients.questions import LookAt, Opening, Payment
+from voile.privacy.clients.questions import AccessId, Opening, Payment
 from voile.privacy.clients.terms import Terms
 from voile.privacy.events import Gaussian, Plan, Threshold
 from voile.privacy.files.table_files import describe_file, propose_schema, read_table
@@ -139,7 +139,7 @@ READERS["schema, text of YAML"] = Reader(
 
 
 def _use_receipt(receipt: Receipt) -> None:
-    "".join((str(receipt), repr(receipt), receipt.promise, receipt._repr_html_())).encode()
+    "".join((str(receipt), repr(receipt), receipt.guarantee, receipt._repr_html_())).encode()
     assert Receipt.from_json(receipt.to_json()).to_dict() == receipt.to_dict()
 
 
@@ -283,32 +283,38 @@ _MAPS = (
     "voile.models.locally_linear.estimator.load_estimator",
 )
 for _name, _make, _write, _estimator, _reads in (
-    ("ebm, two classes", ebm_models.make_model, SavedAdditive.write, "EBMClassifier", _EBM),
-    ("ebm, edited", _edited, SavedAdditive.write, "EBMClassifier", _EBM),
+    ("ebm, two classes", ebm_models.make_model, SavedEBM.write, "EBMClassifier", _EBM),
+    ("ebm, edited", _edited, SavedEBM.write, "EBMClassifier", _EBM),
     (
         "ebm, regression",
         lambda: ebm_models.make_model("identity"),
-        SavedAdditive.write,
+        SavedEBM.write,
         "EBMRegressor",
         _EBM,
     ),
-    ("lvq, numbers", prototype_models.tumour_model, SavedPrototypes.write, "GMLVQClassifier", _LVQ),
-    ("lvq, categories", prototype_models.mixed_model, SavedPrototypes.write, None, _LVQ),
+    ("lvq, numbers", prototype_models.tumour_model, SavedLVQ.write, "GMLVQClassifier", _LVQ),
+    ("lvq, categories", prototype_models.mixed_model, SavedLVQ.write, None, _LVQ),
     (
-        *("lvq, pictures", lambda: prototype_models.picture_model(4, 3), SavedPrototypes.write),
+        *("lvq, pictures", lambda: prototype_models.picture_model(4, 3), SavedLVQ.write),
         *("GLVQClassifier", _LVQ),
     ),
-    ("maps, table", filter_models.ward_model, SavedMaps.write, "LocallyLinearClassifier", _MAPS),
-    ("maps, pictures", filter_models.picture_filters, SavedMaps.write, None, _MAPS),
+    (
+        "maps, table",
+        filter_models.ward_model,
+        SavedLocallyLinear.write,
+        "LocallyLinearClassifier",
+        _MAPS,
+    ),
+    ("maps, pictures", filter_models.picture_filters, SavedLocallyLinear.write, None, _MAPS),
 ):
     READERS[_name] = Reader(_saved(_write, _make, _estimator), _run_model, _reads)
 
 
 def _network(folder: Path) -> bytes:
-    from voile.federated.networks.architectures import Description, initial_weights
-    from voile.federated.networks.files import SavedNetwork
-    from voile.federated.networks.images import Standard
-    from voile.federated.networks.model import NetworkModel
+    from voile.models.networks.architectures import Description, initial_weights
+    from voile.models.networks.files import SavedNetwork
+    from voile.models.networks.images import Standard
+    from voile.models.networks.model import NetworkModel
 
     schema = Schema({f"p{i}": Number(0, 255) for i in range(64)}, target=Category(["a", "b"]))
     description = Description("cnn", (1, 8, 8), 2, seed=3)
@@ -335,7 +341,7 @@ READERS["network"] = Reader(
     _run_network,
     (
         "voile.models.saved_model.SavedModel",
-        "voile.federated.networks.estimator.load_estimator",
+        "voile.models.networks.estimator.load_estimator",
     ),
     needed=("torch",),
 )
@@ -366,16 +372,16 @@ def _run_explanation(path: Path) -> None:
 
 
 def _heat_maps() -> Any:
-    from voile.explain.heat_maps.record import COST, HeatMaps
+    from voile.explain.networks.record import COST, HeatMaps
 
-    chance = np.random.default_rng(0)
+    rng = np.random.default_rng(0)
     return HeatMaps(
         outputs=("cat", "dog"),
         units="the network's score",
         receipt=explained_models.make_receipt(),
         cost=COST,
-        maps=np.abs(chance.normal(size=(2, 4, 5))),
-        pictures=chance.integers(0, 256, (2, 4, 5)),
+        maps=np.abs(rng.normal(size=(2, 4, 5))),
+        pictures=rng.integers(0, 256, (2, 4, 5)),
         method="grad_cam",
         how="layer second",
         layer="second",
@@ -417,7 +423,9 @@ for _name, _make in _RECORDS.items():
 
 def _message() -> Any:
     return {
-        "opening": Opening("job", SCHEMA, Relation.ADD_REMOVE, Terms("shares", ("a", "b", "c"))),
+        "opening": Opening(
+            "job", SCHEMA, NeighbouringRelation.ADD_REMOVE, Terms("shares", ("a", "b", "c"))
+        ),
         "payment": Payment(
             "job",
             0,
@@ -426,7 +434,7 @@ def _message() -> Any:
             None,
             True,
         ),
-        "look": (LookAt(0, "count", 1), [math.inf, 2.5, None, True], b"bytes"),
+        "look": (AccessId(0, "count", 1), [math.inf, 2.5, None, True], b"bytes"),
         "sums": np.arange(6, dtype=np.int64).reshape(2, 3),
     }
 
@@ -489,8 +497,8 @@ READERS["journal"] = Reader(
 
 
 def _kept_answer() -> KeptAnswer:
-    look = LookAt(0, "sums", 1)
-    return KeptAnswer(look, 0, "", NoiseSource.SYSTEM, "", bytes(16), np.arange(4))
+    access = AccessId(0, "sums", 1)
+    return KeptAnswer(access, 0, "", NoiseSource.SYSTEM, "", bytes(16), np.arange(4))
 
 
 def _memory_seed(folder: Path) -> bytes:

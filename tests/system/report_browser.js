@@ -105,9 +105,9 @@
         const tilted = (text) => /rotate\(-?(?!0[,)])/.test(text.getAttribute("transform") || "");
         const boxes = ticks.flatMap((text) => lines(text).filter((part) => part.textContent.trim())
           .map((part) => [part.textContent, part.getBoundingClientRect(), tilted(text)]));
-        boxes.forEach(([name, a, tilt], i) => boxes.slice(i + 1).forEach(([other, b, tilts]) => {
+        boxes.forEach(([name, a, tilt], i) => boxes.slice(i + 1).forEach(([other, b, reweightings]) => {
           // Boxes of tilted texts beside each other overlap, though the texts do not.
-          if (tilt && tilts) return;
+          if (tilt && reweightings) return;
           const across = Math.min(a.right, b.right) - Math.max(a.left, b.left);
           const down = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
           if (across > 1 && down > 4) bad.push(name + " | " + other);

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from voile.errors import LedgerMismatch
-from voile.privacy.clients.desk_job import DeskJob
+from voile.privacy.clients.agent_job import AgentJob
 from voile.privacy.clients.memory import AnswerMemory
 from voile.privacy.ledger.jobs import MemoryJobs, SqlJobs
 
@@ -70,15 +70,15 @@ def _no_order(stack):
 
 
 def _any_roster(stack):
-    stack.enter_context(mock.patch.object(DeskJob, "check_roster"))
+    stack.enter_context(mock.patch.object(AgentJob, "check_roster"))
 
 
 def _any_terms(stack):
-    stack.enter_context(mock.patch.object(DeskJob, "_agreed", return_value={}))
+    stack.enter_context(mock.patch.object(AgentJob, "_agreed", return_value={}))
 
 
 def _looks_again(stack):
-    stack.enter_context(mock.patch.object(DeskJob, "check_new"))
+    stack.enter_context(mock.patch.object(AgentJob, "check_new"))
 
 
 FAULTS = {
@@ -86,7 +86,7 @@ FAULTS = {
     "a second run is not noticed": _no_order,
     "any roster will do": _any_roster,
     "terms may change": _any_terms,
-    "looks are answered again": _looks_again,
+    "accesses are answered again": _looks_again,
 }
 
 

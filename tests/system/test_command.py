@@ -85,9 +85,9 @@ def test_every_kind_of_model_is_trained_and_told(go, kind):
 def test_a_regression_and_what_no_schema_says(go):
     told = go("train", "patients.csv", "--target", "dose", "--task", "regression", "--json")
     assert [one["name"] for one in told["quality"]["measures"]] == ["RMSE", "MAE", "bias"]
-    looks = [one["label"] for one in told["receipt"]["looks"]]
-    assert "bounds of unlisted numbers" in looks
-    assert "levels of unlisted categories" in looks
+    accesses = [one["label"] for one in told["receipt"]["looks"]]
+    assert "bounds of unlisted numbers" in accesses
+    assert "levels of unlisted categories" in accesses
     assert "patient_id" in told["notes"][0]
     assert told["receipt"]["notes"] == told["quality"]["receipt"]["notes"] == [KINDS_GUESSED]
     assert load("patients.voile").receipt_.notes == (KINDS_GUESSED,)

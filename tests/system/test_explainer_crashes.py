@@ -20,18 +20,18 @@ from test_ledger_races import run_helper
 
 from voile import Budget, Ledger, Number, Schema, protect
 from voile.errors import LedgerUnavailable
-from voile.explain.of_blackbox.answer import Answer
-from voile.explain.of_blackbox.answering import FromRows
-from voile.explain.of_blackbox.descent import STEP_LOOK, DescentAnswerer, costs_of
-from voile.explain.of_blackbox.points import ANSWERS, ONE, PointSpace
-from voile.explain.of_blackbox.release import PAIR_LOOK, OfflineAnswerer, ReleaseAnswerer
-from voile.explain.of_blackbox.seal import Seals
-from voile.explain.of_blackbox.settings import Settings
-from voile.explain.of_blackbox.weights import read_weight
-from voile.privacy.filter import Filter
+from voile.explain.blackbox.answers.answer import Answer
+from voile.explain.blackbox.answers.answering import FromRows
+from voile.explain.blackbox.answers.seal import Seals
+from voile.explain.blackbox.rows.points import ANSWERS, ONE, PointSpace
+from voile.explain.blackbox.settings import Settings
+from voile.explain.blackbox.solvers.descent import STEP_LOOK, DescentAnswerer, costs_of
+from voile.explain.blackbox.solvers.release import PAIR_LOOK, OfflineAnswerer, ReleaseAnswerer
+from voile.explain.blackbox.solvers.weights import read_weight
 from voile.privacy.ledger import EntryKind
 from voile.privacy.ledger.allowance import Allowance
 from voile.privacy.ledger.answers import open_answers
+from voile.privacy.ledger.filter import Filter
 from voile.privacy.vault import keep
 
 BUDGET, ALLOWANCE = Budget(8, 1e-6), Budget(4, 1e-6)
@@ -185,7 +185,7 @@ def check(path: Path, strategy: str, said: dict[str, str], everything: bool) -> 
     wrong["allowance exceeded"] += book.used() > limit * (1 + 1e-9)
     wrong["ledger exceeded"] += not ledger.filter.allows(history[-1].total) if history else 0
     receipt = allowance.receipt(())
-    wrong["receipt"] += not 0 <= receipt.epsilon <= ALLOWANCE.epsilon or not receipt.guarantee
+    wrong["receipt"] += not 0 <= receipt.epsilon <= ALLOWANCE.epsilon or not receipt.has_guarantee
     reserved = sum(entry.kind is EntryKind.RESERVE for entry in history)
     closed = sum(entry.kind is EntryKind.RELEASE for entry in history)
     wrong["cut short (no error)"] += reserved > closed
@@ -254,7 +254,7 @@ def test_two_explainers_that_answer_at_once_give_the_same_answer(tmp_path):
     between = []
 
     class Interrupted:
-        """A reader during whose look another process answers the same question."""
+        """A reader during whose access another process answers the same question."""
 
         def __init__(self, reader):
             self.reader = reader

@@ -27,8 +27,9 @@ def deployment(monkeypatch):
 
 SITES = ("north", "east", "south", "west", "centre")
 
-# One column: each look at the rows is one round of Flower, of about five seconds. A client that was
-# away is asked again every fifth question: there are two such occasions for the restarted one.
+# One column: each access to the rows is one round of Flower, of about five seconds. A client
+# that was away is asked again every fifth question: there are two such occasions for the
+# restarted one.
 CONFIG = {
     "clients": 5, "rows": 1500, "columns": "schooling", "rounds-of-model": 10, "dropouts": 3,
     "trust": "shares", "partition": "iid", "timeout": 25.0, "authenticated": True,
@@ -76,7 +77,7 @@ def test_training_survives_a_death_a_restart_and_a_late_answer(deployment, tmp_p
         place.finish(300)
         logs = {name: place.log_of(name) for name in (*SITES, "run")}
 
-    # The model is there, and promises what was asked for.
+    # The model is there, and guarantees what was asked for.
     result = json.loads((output / "result.json").read_text(encoding="utf-8"))
     assert sorted(result["clients"]) == sorted(SITES)
     receipt = json.loads((output / "receipt.json").read_text(encoding="utf-8"))
@@ -95,7 +96,7 @@ def test_training_survives_a_death_a_restart_and_a_late_answer(deployment, tmp_p
     assert all(reason.startswith("it did not answer within") for _, reason in first.values())
 
     # Desks outlived the messages; the one that was killed was opened once more.
-    assert {name: logs[name].count("Desk open") for name in SITES} == {
+    assert {name: logs[name].count("ClientAgent open") for name in SITES} == {
         "north": 1, "east": 1, "south": 1, "west": 2, "centre": 1,
     }  # fmt: skip
     assert not any("Traceback" in text for text in logs.values())
@@ -110,11 +111,11 @@ def test_training_survives_a_death_a_restart_and_a_late_answer(deployment, tmp_p
     folder = tmp_path / "place" / "sites"
     accounts = {name: trouble.read_account(folder, name, journal[0]["job"]) for name in SITES}
     for one in accounts.values():
-        # Paid once, whatever happened; every attempt at a look answered at most once.
+        # Paid once, whatever happened; every attempt at an access answered at most once.
         assert len(one.paid) == 1
         assert one.planned == 12
         assert len(set(one.answered)) == len(one.answered)
-        assert one.looks <= set(released)
+        assert one.accesses <= set(released)
         assert list(one.answered) == sorted(
             one.answered, key=lambda a: (list(released).index(a[:2]), a[2])
         )
@@ -124,17 +125,17 @@ def test_training_survives_a_death_a_restart_and_a_late_answer(deployment, tmp_p
         who = {name for name, one in accounts.items() if (step, index, attempt) in one.answered}
         assert len(who) == answered
     for name in ("north", "east"):
-        assert accounts[name].looks == set(released)
-    assert accounts["south"].looks == {("the target", 0)}
+        assert accounts[name].accesses == set(released)
+    assert accounts["south"].accesses == {("the target", 0)}
 
     # The late answer was given, to the first attempt, and the sum was finished without it.
     assert ("rounds", 1, 0) in accounts["centre"].answered
     assert ("rounds", 1, 1) not in accounts["centre"].answered
     assert released["rounds", 1] == (1, 2)
-    assert ("rounds", 9) in accounts["centre"].looks
+    assert ("rounds", 9) in accounts["centre"].accesses
 
     # The restarted client answered before and after, and nothing in between.
-    west = accounts["west"].looks
+    west = accounts["west"].accesses
     assert ("the target", 0) in west
     assert ("rounds", 9) in west
     assert not west & {("bins of numbers", 0), ("rounds", 0), ("rounds", 1)}

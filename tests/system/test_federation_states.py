@@ -8,7 +8,7 @@ from federation_machine import FederationStates
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from voile.privacy.clients.desk_job import DeskJob
+from voile.privacy.clients.agent_job import AgentJob
 from voile.privacy.clients.terms import Terms
 
 FEW = settings(
@@ -39,9 +39,9 @@ def test_many_random_histories_of_a_federation():
 def _new_noise():
     """Noise is drawn again when a question comes again."""
     return (
-        mock.patch.object(DeskJob, "recall", return_value=None),
-        mock.patch.object(DeskJob, "check_new"),
-        mock.patch.object(DeskJob, "measured", return_value=None),
+        mock.patch.object(AgentJob, "recall", return_value=None),
+        mock.patch.object(AgentJob, "check_new"),
+        mock.patch.object(AgentJob, "measured", return_value=None),
     )
 
 

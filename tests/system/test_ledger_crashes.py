@@ -144,7 +144,7 @@ def kill_spenders(folder: str, seed: int) -> dict:
 
 
 def kill_reservation(folder: str) -> dict:
-    """A job dies between its first look and its end."""
+    """A job dies between its first access and its end."""
     path = Path(folder) / "l.db"
     Ledger(path, BUDGET)
 

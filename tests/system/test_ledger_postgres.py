@@ -1,4 +1,4 @@
-"""The ledger in a real PostgreSQL: the same promises, kept between machines."""
+"""The ledger in a real PostgreSQL: the same guarantees, kept between machines."""
 
 import math
 import pickle
@@ -18,13 +18,13 @@ from voile.errors import (
     LedgerUnavailable,
     SettingError,
 )
-from voile.privacy.budget import Relation
-from voile.privacy.clients.desk import Desk
+from voile.privacy.budget import NeighbouringRelation
+from voile.privacy.clients.agent import ClientAgent
 from voile.privacy.clients.questions import (
-    Answer,
-    LookAt,
+    AccessId,
     Opening,
     Payment,
+    SumAnswer,
     SumOver,
     envelope,
 )
@@ -319,38 +319,38 @@ def client(database):
     """A client's agent with a ledger in the database, and a server that says what it likes."""
     schema = Schema({"x": Number(-4, 4)}, target=Category([0, 1]))
     table = protect({"x": [0.0, 1.0, 2.0]}, [0, 1, 1], schema=schema)
-    desk = Desk(table, Ledger(database, BUDGET, dataset="client"), name="a")
+    agent = ClientAgent(table, Ledger(database, BUDGET, dataset="client"), name="a")
     terms, packer = Terms("nobody", ("a",)), Packer()
 
     def say(question):
-        reply = desk.answer(envelope(packer, packer.pack(question), set()))
+        reply = agent.answer(envelope(packer, packer.pack(question), set()))
         return Unpacker().unpack(reply)
 
     def begin():
-        say(Opening("job", schema, Relation.ADD_REMOVE, terms))
+        say(Opening("job", schema, NeighbouringRelation.ADD_REMOVE, terms))
         return say(Payment("job", 0, PIECE, "job", None, True))
 
     def ask_count():
-        grid = gaussian_measure(RowCount(), PIECE["a"], Relation.ADD_REMOVE, 1).grid
-        return say(SumOver("job", LookAt(0, "a", 0), schema, (), RowCount(), grid))
+        grid = gaussian_measure(RowCount(), PIECE["a"], NeighbouringRelation.ADD_REMOVE, 1).grid
+        return say(SumOver("job", AccessId(0, "a", 0), schema, (), RowCount(), grid))
 
-    return desk, begin, ask_count
+    return agent, begin, ask_count
 
 
 def test_one_agent_works_for_a_client_and_its_record_outlives_it(database):
-    desk, begin, ask_count = client(database)
+    agent, begin, ask_count = client(database)
     with pytest.raises(FederationError, match="already"):
         client(database)
     paid = begin()
-    assert isinstance(ask_count(), Answer)
-    desk.close()
-    desk, begin, ask_count = client(database)
+    assert isinstance(ask_count(), SumAnswer)
+    agent.close()
+    agent, begin, ask_count = client(database)
     assert begin().entry == paid.entry
     assert "answered before" in ask_count().reason
     ledger = Ledger(database, dataset="client")
     assert len(ledger.history()) == 1
     ledger.verify()
-    desk.close()
+    agent.close()
 
 
 def test_a_second_agent_that_got_past_the_lock_answers_nothing(database, monkeypatch):
@@ -359,17 +359,17 @@ def test_a_second_agent_that_got_past_the_lock_answers_nothing(database, monkeyp
     second, begin_again, ask_again = client(database)
     assert begin_again().entry == begin().entry
     said = [ask_count(), ask_again()]
-    assert sum(isinstance(one, Answer) for one in said) == 1
+    assert sum(isinstance(one, SumAnswer) for one in said) == 1
     assert "Another run" in said[1].reason
     first.close()
     second.close()
 
 
 def test_the_record_of_a_client_cannot_be_changed(database):
-    desk, begin, ask_count = client(database)
+    agent, begin, ask_count = client(database)
     begin()
-    assert isinstance(ask_count(), Answer)
-    desk.close()
+    assert isinstance(ask_count(), SumAnswer)
+    agent.close()
     for verb in ("DELETE FROM voile_job_line", "UPDATE voile_job_line SET kind = 'x'"):
         with pytest.raises(psycopg.errors.RaiseException, match="append-only"):
             ask(database, verb)

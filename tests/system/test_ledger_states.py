@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import run_state_machine_as_test
 from ledger_machine import LedgerStates, check_history
-from ledger_oracle import Looks, exceeds, least_delta, looks_of
+from ledger_oracle import Accesses, exceeds, least_delta, looks_of
 from postgres import Server
 from test_ledger_crashes import calls_of, die_after
 from test_ledger_races import fork_each, run_helper
@@ -118,8 +118,8 @@ def _write(into: int, text: str) -> None:
 # --- the tests
 
 
-def granted_by(history: tuple[Entry, ...]) -> Looks:
-    """Every look that was paid or charged."""
+def granted_by(history: tuple[Entry, ...]) -> Accesses:
+    """Every access that was paid or charged."""
     paid = [entry for entry in history if str(entry.kind) in ("spend", "charge")]
     return sum((looks_of(entry.plan.events) for entry in paid), Counter())
 
@@ -129,8 +129,8 @@ def check_all(ledger: Ledger, said: list[str]) -> None:
     assert set(said) <= {entry.id for entry in history}
     assert len(said) == len(set(said))
     check_history(ledger, history)
-    looks = granted_by(history)
-    assert not exceeds(looks, BUDGET.epsilon, BUDGET.delta, "add_remove")
+    accesses = granted_by(history)
+    assert not exceeds(accesses, BUDGET.epsilon, BUDGET.delta, "add_remove")
     # Not for want of trying.
     assert len(said) > 10
 
@@ -201,7 +201,7 @@ def test_killed_processes_with_random_histories_keep_the_budget(kind, tmp_path):
         ([Pure(epsilon=1.0, count=2)], 1.0, 0.3378366),
         # Laplace, scale 1: 1 - e^((0.5 - 1) / 2).
         ([Laplace(noise_multiplier=1)], 0.5, 0.2211992),
-        # The delta of an approximate look is a disclosure of its own.
+        # The delta of an approximate access is a disclosure of its own.
         ([Approximate(epsilon=0.5, delta=0.01)], 0.5, 0.01),
         (
             [Gaussian(noise_multiplier=1), Threshold(noise_multiplier=1e9, delta=0.1)],
@@ -219,7 +219,7 @@ def test_the_oracle_knows_closed_forms(events, epsilon, delta):
 @pytest.mark.parametrize(
     ("many", "alone"),
     [
-        # The same looks told as one of their sum, or with one of no weight beside them.
+        # The same accesses told as one of their sum, or with one of no weight beside them.
         (
             [Gaussian(noise_multiplier=5), Laplace(noise_multiplier=1e9)],
             [Gaussian(noise_multiplier=5)],

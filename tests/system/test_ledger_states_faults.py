@@ -10,10 +10,10 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 from ledger_machine import LedgerStates
 
-from voile.privacy import accounting, filter
+from voile.privacy import accounting
 from voile.privacy.events import Plan
-from voile.privacy.filter import Amount, Filter
-from voile.privacy.ledger import Ledger, Reservation
+from voile.privacy.ledger import Ledger, Reservation, filter
+from voile.privacy.ledger.filter import Amount, Filter
 
 SEARCH = settings(
     max_examples=300,
@@ -46,7 +46,7 @@ def changed(method: Callable, change: Callable) -> Callable:
 
 
 def half(amount: Amount) -> Amount:
-    return Amount(amount.loss / 2, amount.chance / 2)
+    return Amount(amount.loss / 2, amount.failure / 2)
 
 
 def halve_prices(patch: pytest.MonkeyPatch) -> None:
@@ -55,12 +55,12 @@ def halve_prices(patch: pytest.MonkeyPatch) -> None:
 
 
 def halve_prices_of_reservations(patch: pytest.MonkeyPatch) -> None:
-    """A job of many looks sets aside, and is charged, half of what it should."""
+    """A job of many accesses sets aside, and is charged, half of what it should."""
     patch.setattr(Filter, "price_apart", changed(Filter.price_apart, half))
 
 
 def count_once(patch: pytest.MonkeyPatch) -> None:
-    """Looks that are repeated are priced as one."""
+    """Accesses that are repeated are priced as one."""
     one = Filter.price_apart
     patch.setattr(
         Filter,
@@ -129,7 +129,7 @@ def charge_when_closed(patch: pytest.MonkeyPatch) -> None:
 
 
 def count_fewer_looks(patch: pytest.MonkeyPatch) -> None:
-    """Exact accounting composes half of the looks that are not Gaussian."""
+    """Exact accounting composes half of the accesses that are not Gaussian."""
     whole = accounting._distribution
     patch.setattr(
         accounting,
@@ -139,13 +139,13 @@ def count_fewer_looks(patch: pytest.MonkeyPatch) -> None:
 
 
 def overlook_failures(patch: pytest.MonkeyPatch) -> None:
-    """Thresholds and approximate looks never fail."""
+    """Thresholds and approximate accesses never fail."""
     for module in (accounting, filter):
         patch.setattr(module, "chance_of", lambda events: 0.0)
 
 
 def price_unprotected(patch: pytest.MonkeyPatch) -> None:
-    """A look without noise is free."""
+    """An access without noise is free."""
     price = Filter.price
     patch.setattr(
         Filter,
@@ -206,7 +206,7 @@ class Quick(LedgerStates):
 
 
 class Discretised(Quick):
-    """The same with events of all kinds, many looks each."""
+    """The same with events of all kinds, many accesses each."""
 
     quick = False
     counts = (40,)

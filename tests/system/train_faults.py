@@ -329,7 +329,7 @@ def count_calls(base):
 
             def transaction(*given):
                 seen["ledger"] += 1
-                # The first that come only open and look: the last of them is before the payment.
+                # The first that come only open and access: the last of them is before the payment.
                 seen[f"transaction {seen['ledger']}"] = seen["any"]
                 return real(*given)
 

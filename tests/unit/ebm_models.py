@@ -3,8 +3,8 @@
 import numpy as np
 
 from voile import Category, Number, Receipt, Schema
-from voile.models.ebm.model import AdditiveModel, Term
-from voile.privacy.budget import Relation
+from voile.models.ebm.model import EBMModel, Term
+from voile.privacy.budget import NeighbouringRelation
 from voile.privacy.events import Gaussian, Threshold
 from voile.privacy.noise import NoiseSource
 from voile.privacy.receipt import ReceiptLine
@@ -29,7 +29,7 @@ def make_receipt():
         what="train an EBM",
         epsilon=0.998,
         delta=1e-6,
-        relation=Relation.ADD_REMOVE,
+        relation=NeighbouringRelation.ADD_REMOVE,
         unit="row",
         lines=(
             ReceiptLine("histograms", Gaussian(5, 30.5), 5, 0.75),
@@ -62,7 +62,7 @@ def make_model(link="logit", *, columns=COLUMNS, target=None, seed=0):
     rng = np.random.default_rng(seed)
     target = TARGETS[link] if target is None else target
     outputs = len(target.levels) if link == "softmax" else 1
-    return AdditiveModel(
+    return EBMModel(
         terms=tuple(make_term(name, column, outputs, rng) for name, column in columns.items()),
         intercept=rng.normal(size=outputs),
         intercept_errors=np.full(outputs, 0.05),

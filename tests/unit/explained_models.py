@@ -4,9 +4,9 @@ import math
 
 import numpy as np
 
-from voile.models.ebm.model import AdditiveModel, Term
+from voile.models.ebm.model import EBMModel, Term
 from voile.models.history import Edit
-from voile.privacy.budget import Relation
+from voile.privacy.budget import NeighbouringRelation
 from voile.privacy.events import Gaussian, Unprotected
 from voile.privacy.noise import NoiseSource
 from voile.privacy.receipt import Receipt, ReceiptLine
@@ -66,7 +66,7 @@ def make_receipt(epsilon=1.0, unit="row", labels=("row count", "bins", "scores")
         what="an additive model",
         epsilon=epsilon,
         delta=1e-6,
-        relation=Relation.ADD_REMOVE,
+        relation=NeighbouringRelation.ADD_REMOVE,
         unit=unit,
         lines=tuple(
             ReceiptLine(label, event, 1, share if private else math.nan)
@@ -122,7 +122,7 @@ def category_term(name, levels, scores, rows, *, error=0.04, missing=0.0):
 def make_model(terms, target, link, *, intercept=None, epsilon=1.0, unit="row", **more):
     outputs = terms[0].scores.shape[1]
     intercept = np.zeros(outputs) if intercept is None else np.asarray(intercept, dtype=float)
-    return AdditiveModel(
+    return EBMModel(
         terms=tuple(terms),
         intercept=intercept,
         intercept_errors=np.full(outputs, 0.0 if math.isinf(epsilon) else 0.02),
@@ -303,7 +303,7 @@ def census_model(epsilon=1.0):
     )
     changed = trained.with_term(_with_scores(capital, flat))
     changed = changed.with_term(_with_scores(country, level))
-    return AdditiveModel(
+    return EBMModel(
         **{**changed.__dict__, "edits": edits, "original": trained},
     )
 

@@ -7,7 +7,7 @@ from torch import nn
 from voile import Category, Number, Schema
 from voile.federated.fedavg.estimator import FedAvgClassifier
 from voile.federated.federation import Federation
-from voile.federated.networks.architectures import register
+from voile.models.networks.architectures import register
 
 SIDE = 8
 SCHEMA = Schema(
@@ -37,8 +37,8 @@ register("odd network of tests", lambda shape, classes: _Odd(classes))
 
 def pictures(rows, seed):
     """Bright on the left or on the right."""
-    chance = np.random.default_rng(seed)
-    X = chance.integers(0, 60, size=(rows, SIDE, SIDE)).astype(np.uint8)
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 60, size=(rows, SIDE, SIDE)).astype(np.uint8)
     right = np.arange(rows) % 2 == 1
     X[~right, :, : SIDE // 2] += 150
     X[right, :, SIDE // 2 :] += 150

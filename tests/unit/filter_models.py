@@ -29,25 +29,25 @@ def filter_model(
     **more,
 ):
     """A model with filters by chance, and a centre of length ``centre`` (or the centre itself)."""
-    chance = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     schema = Schema(columns, target=Category(classes))
     plain = Inputs.uncentred(schema, picture, basis, root=root, normalise=normalise)
     if np.ndim(centre) == 0:
-        direction = chance.normal(size=plain.size)
+        direction = rng.normal(size=plain.size)
         centre = centre * direction / np.linalg.norm(direction)
     inputs = replace(
         plain,
         centre=np.asarray(centre, dtype=float),
-        radius=np.full(plain.size, radius) * chance.uniform(0.8, 1.2, plain.size),
+        radius=np.full(plain.size, radius) * rng.uniform(0.8, 1.2, plain.size),
         filling=np.full(len(plain.features), filling),
     )
     shape = (len(classes), maps, plain.size)
     # All classes start from the same chance, as in training.
-    weights = chance.normal(size=shape) + 2.0 * chance.normal(size=shape[1:])
+    weights = rng.normal(size=shape) + 2.0 * rng.normal(size=shape[1:])
     settings = {
         "weights": 3.0 * weights,
-        "offsets": chance.normal(size=shape[:2]),
-        "weight_errors": error * chance.uniform(0.5, 1.5, shape),
+        "offsets": rng.normal(size=shape[:2]),
+        "weight_errors": error * rng.uniform(0.5, 1.5, shape),
         "beta": beta,
         "receipt": replace(
             make_receipt(labels=("centre", "noise", "steps")), what="a locally linear model"
@@ -94,8 +94,8 @@ def picture_filters(shape=(6, 5), *, smooth=True, classes=3, image_shape=None, *
 
 def picture_rows(model, rows=4, seed=7):
     """Pictures of chance, in the model's own shape; the last is black."""
-    chance = np.random.default_rng(seed)
-    found = chance.integers(0, 256, (rows, *model.image_shape)).astype(np.uint8)
+    rng = np.random.default_rng(seed)
+    found = rng.integers(0, 256, (rows, *model.image_shape)).astype(np.uint8)
     found[-1:] = 0
     return found
 
@@ -108,8 +108,8 @@ def wide_filters(features=60, classes=5, **more):
 
 
 def wide_rows(features=60, rows=3, seed=4):
-    chance = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     return {
-        f"laboratory value {i + 1}": chance.uniform(0, 10 * (i + 1), rows).round(2)
+        f"laboratory value {i + 1}": rng.uniform(0, 10 * (i + 1), rows).round(2)
         for i in range(features)
     }

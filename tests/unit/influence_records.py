@@ -1,9 +1,9 @@
-"""Influences made by hand, for tests of the record and its pages: no black box was asked."""
+"""Local explanations of black boxes made by hand, for tests: no black box was asked."""
 
 import numpy as np
 from explained_models import make_receipt
 
-from voile.explain import ExplainedFeature, Influences
+from voile.explain import BlackBoxLocalExplanation, ExplainedFeature
 
 UNITS = "units of the score"
 REVIEW = (
@@ -65,7 +65,7 @@ def make_influences(features, rows=2, outputs=("yes",), *, error=0.02, seed=0, *
         "units": UNITS,
         "receipt": make_receipt(),
     }
-    return Influences(**{**made, **changed})
+    return BlackBoxLocalExplanation(**{**made, **changed})
 
 
 def census_influences(rows=2, **changed):

@@ -3,7 +3,7 @@
 import torch
 from torch import nn
 
-from voile.federated.networks.architectures import register
+from voile.models.networks.architectures import register
 
 
 class Odd(nn.Module):

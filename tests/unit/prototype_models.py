@@ -6,7 +6,7 @@ import numpy as np
 from explained_models import make_receipt
 
 from voile.models.features import Features
-from voile.models.lvq.model import PrototypeModel
+from voile.models.lvq.model import LVQModel
 from voile.schema import Category, Number, Schema
 
 
@@ -34,7 +34,7 @@ def prototype_model(columns, classes, prototypes, labels, **more):
         "centre": np.zeros(width),
         "receipt": receipt,
     }
-    return PrototypeModel(**{**settings, **more})
+    return LVQModel(**{**settings, **more})
 
 
 def tumour_model(error=0.03):
@@ -71,7 +71,7 @@ TUMOUR_ROWS = {
 
 def mixed_model(seed=0):
     """Numbers and categories, three classes, two prototypes for each but the last."""
-    chance = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     columns = {
         "age": Number(18, 95),
         "ward": Category(["A", "B", "C"]),
@@ -80,18 +80,18 @@ def mixed_model(seed=0):
     }
     prototypes, labels = [], [0, 0, 1, 1, 2]
     for _ in labels:
-        share = chance.dirichlet([1, 1, 1])
-        smoker = chance.uniform()
+        share = rng.dirichlet([1, 1, 1])
+        smoker = rng.uniform()
         prototypes.append(
-            [chance.uniform(-0.6, 0.6), *share, chance.uniform(-0.6, 0.6), 1 - smoker, smoker]
+            [rng.uniform(-0.6, 0.6), *share, rng.uniform(-0.6, 0.6), 1 - smoker, smoker]
         )
     return prototype_model(
         columns,
         ["home", "rehabilitation", "nursing home"],
         prototypes,
         labels,
-        prototype_errors=chance.uniform(0.01, 0.06, (5, 7)),
-        omega=np.eye(7) + 0.3 * chance.normal(size=(7, 7)),
+        prototype_errors=rng.uniform(0.01, 0.06, (5, 7)),
+        omega=np.eye(7) + 0.3 * rng.normal(size=(7, 7)),
         counts=np.array([812.0, np.nan, 95.0]),
     )
 
@@ -106,28 +106,28 @@ MIXED_ROWS = {
 
 def wide_model(features=60, classes=5, each=2, seed=1):
     """Many features, several classes, several prototypes per class."""
-    chance = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     columns = {f"laboratory value {i + 1}": Number(0, 10 * (i + 1)) for i in range(features)}
-    centres = chance.uniform(-0.5, 0.5, (classes, features))
+    centres = rng.uniform(-0.5, 0.5, (classes, features))
     labels = np.repeat(np.arange(classes), each)
-    prototypes = centres[labels] + chance.normal(0, 0.12, (len(labels), features))
+    prototypes = centres[labels] + rng.normal(0, 0.12, (len(labels), features))
     weights = 1.5 * np.exp(-np.arange(features) / 9) + 0.1
-    mixing = np.eye(features) + 0.08 * chance.normal(size=(features, features))
+    mixing = np.eye(features) + 0.08 * rng.normal(size=(features, features))
     return prototype_model(
         columns,
         [f"diagnosis {chr(65 + k)}" for k in range(classes)],
         prototypes,
         labels,
-        prototype_errors=chance.uniform(0.02, 0.05, prototypes.shape),
+        prototype_errors=rng.uniform(0.02, 0.05, prototypes.shape),
         means=centres,
         omega=mixing * weights,
-        counts=chance.uniform(80, 3000, classes),
+        counts=rng.uniform(80, 3000, classes),
     )
 
 
 def picture_model(height=8, width=8, classes=3, seed=2, **more):
     """Blobs as pictures, one prototype per class."""
-    chance = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     y, x = np.mgrid[0:height, 0:width]
     columns = {f"pixel {i + 1}": Number(0, 255) for i in range(height * width)}
     pictures = []
@@ -144,5 +144,5 @@ def picture_model(height=8, width=8, classes=3, seed=2, **more):
         "omega": np.eye(height * width) / 8,
         **more,
     }
-    noised = means + chance.normal(0, 0.08, means.shape)
+    noised = means + rng.normal(0, 0.08, means.shape)
     return prototype_model(columns, list(range(classes)), noised, np.arange(classes), **settings)

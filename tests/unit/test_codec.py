@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from voile.arrays import Array, Floats, freeze_arrays
 from voile.codec import Order, Readable, Writable, decode, encode
 from voile.errors import DataError, LedgerError, SettingError
-from voile.privacy.budget import Relation
+from voile.privacy.budget import NeighbouringRelation
 from voile.record import Record
 from voile.stored import Count, Size, Stored, Unknown
 from voile.strict import Strict
@@ -40,7 +40,7 @@ class Thing(Readable):
     file_order: ClassVar[Order] = ("format", "kind", ..., "told=words", "parts")
 
     parts: tuple[Part, ...]
-    relation: Annotated[Relation, Stored(name="neighbours")]
+    relation: Annotated[NeighbouringRelation, Stored(name="neighbours")]
     place: tuple[Size, Size] | None
     where: Annotated[str, Stored(inside="home")]
     since: Annotated[str, Stored(inside="home", later=True)] = "ever"
@@ -60,11 +60,13 @@ class OtherThing(Thing):
     more: int = 1
 
 
-THING = Thing((Part("a", 1.5), Part("b", math.inf, "x")), Relation.ADD_REMOVE, (2, 3), "here")
+THING = Thing(
+    (Part("a", 1.5), Part("b", math.inf, "x")), NeighbouringRelation.ADD_REMOVE, (2, 3), "here"
+)
 DATA = {
     "format": 3,
     "kind": "thing",
-    "neighbours": str(Relation.ADD_REMOVE),
+    "neighbours": str(NeighbouringRelation.ADD_REMOVE),
     "place": [2, 3],
     "home": {"where": "here", "since": "ever"},
     "counts": None,
@@ -86,7 +88,7 @@ def test_a_record_is_written_in_the_order_of_its_file():
 def test_a_record_comes_back():
     back = Thing.from_json(THING.to_json())
     assert back.parts == THING.parts
-    assert back.relation is Relation.ADD_REMOVE
+    assert back.relation is NeighbouringRelation.ADD_REMOVE
     assert back.place == (2, 3)
     assert back.share == 0.12
 

@@ -24,14 +24,14 @@ from voile.errors import (
     SettingError,
 )
 from voile.explain import Explanation
-from voile.explain.of_model.decision_border import _least_distance
+from voile.explain.lvq.border import _least_distance
 from voile.explaining import explain_global, explain_local
-from voile.models.ebm.files import SavedAdditive
+from voile.models.ebm.files import SavedEBM
 from voile.models.evaluation import Evaluation
 from voile.models.evaluation.record import Measure, told_figures
 from voile.models.locally_linear.pictures import SmoothBasis
-from voile.models.lvq.files import SavedPrototypes
-from voile.privacy.budget import Relation
+from voile.models.lvq.files import SavedLVQ
+from voile.privacy.budget import NeighbouringRelation
 from voile.privacy.clients.memory import AnswerMemory
 from voile.privacy.events import Event, Gaussian, Plan
 from voile.privacy.files.table_files import read_table as read_file
@@ -74,7 +74,7 @@ def test_text_that_cannot_be_written_is_refused_everywhere(text, tmp_path):
             Schema.load(f"{path}.yaml")
     if "\0" in text:
         with pytest.raises(ModelError):
-            SavedAdditive.write(ebm_models.make_model(), tmp_path / text)
+            SavedEBM.write(ebm_models.make_model(), tmp_path / text)
         with pytest.raises(SchemaError):
             Schema({"a": Number()}).save(tmp_path / f"{text}.yaml")
         with pytest.raises(SettingError):
@@ -117,7 +117,7 @@ def test_json_of_other_kinds_is_refused(text, message):
         (str, (1, None, b"x", "\ud800")),
         (Literal["a", "b"], ("c", 1, ["a"], None)),
         (Literal[1], (True, 1.0, "1")),
-        (Relation, ("x", 1, None, ["add_remove"])),
+        (NeighbouringRelation, ("x", 1, None, ["add_remove"])),
         (tuple[int, int], ((1, 2), [1], "ab", None, [1, True])),
         (dict[str, int], ([], {"a": True}, {1: 1}, {"\ud800": 1}, None)),
         (int | None, (True, "1", 0.5)),
@@ -142,14 +142,14 @@ def test_what_is_no_plain_data_is_refused(value):
 @pytest.mark.parametrize("kind", [["x"], {}, 1, None, "voile x"])
 def test_the_kind_of_a_model_may_be_anything(kind, tmp_path):
     path = tmp_path / "m.json"
-    path.write_text(json.dumps({**SavedAdditive.data_of(ebm_models.make_model()), "kind": kind}))
+    path.write_text(json.dumps({**SavedEBM.data_of(ebm_models.make_model()), "kind": kind}))
     with pytest.raises(ModelError, match="not a model"):
         load(path)
 
 
 @pytest.mark.parametrize("place", ["omega", "prototypes", "means", "prototype_errors"])
 def test_a_prototype_model_without_measure_is_refused(place, tmp_path):
-    data = SavedPrototypes.data_of(tumour_model())
+    data = SavedLVQ.data_of(tumour_model())
     data[place][1][1] = 1e308
     path = tmp_path / "m.json"
     path.write_text(json.dumps(data))

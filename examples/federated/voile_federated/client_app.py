@@ -1,4 +1,4 @@
-"""One hospital: its rows, its own ledger, and a desk that answers what was paid for."""
+"""One hospital: its rows, its own ledger, and a agent that answers what was paid for."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from voile.federated.flower.client import client_app, name_of
 if TYPE_CHECKING:
     from flwr.app import Context
 
-    from voile.privacy.clients.desk import Desk
+    from voile.privacy.clients.agent import ClientAgent
 
 
-def open_desk(context: Context) -> Desk:
+def open_agent(context: Context) -> ClientAgent:
     """The client's table and ledger, from the node's configuration or made up.
 
     ``--node-config`` may have ``rows`` (a Parquet file with the schema's columns and "target") and
@@ -23,7 +23,7 @@ def open_desk(context: Context) -> Desk:
     # Here, since Flower reads this module anew for each message, and most only pass through.
     from voile import Budget, Ledger, protect
     from voile.federated.vocabulary import learn_questions
-    from voile.privacy.clients.desk import Desk
+    from voile.privacy.clients.agent import ClientAgent
     from voile_federated.tables import TARGET, deal_out, make_rows, schema_of
 
     learn_questions()
@@ -40,7 +40,7 @@ def open_desk(context: Context) -> Desk:
     folder.mkdir(parents=True, exist_ok=True)
     budget = Budget(float(str(config["client-epsilon"])), 2 * float(str(config["delta"])))
     ledger = Ledger(folder / "ledger.db", budget, dataset=name)
-    return Desk(table, ledger, name=name, memory=folder / "memory.json")
+    return ClientAgent(table, ledger, name=name, memory=folder / "memory.json")
 
 
-app = client_app(open_desk)
+app = client_app(open_agent)

@@ -76,13 +76,13 @@ def deal_out(rows: Rows, clients: int, config: Mapping[str, object]) -> list[Row
     return [rows.take(part) for part in parts]
 
 
-def _income(count: int, chance: np.random.Generator) -> Rows:
+def _income(count: int, rng: np.random.Generator) -> Rows:
     """People with an income that follows from the columns, by curves that a reader can check."""
-    age = np.clip(chance.gamma(8.0, 5.0, count), 17, 90).round()
-    schooling = np.clip(chance.normal(12.0, 3.0, count), 6, 20).round()
-    work = chance.choice(len(WORK), count, p=[0.3, 0.25, 0.2, 0.15, 0.1])
-    hours = np.where(work == 4, 0.0, np.clip(chance.normal(38.0, 10.0, count), 0, 80)).round()
-    home = chance.choice(len(HOME), count, p=[0.4, 0.25, 0.35])
+    age = np.clip(rng.gamma(8.0, 5.0, count), 17, 90).round()
+    schooling = np.clip(rng.normal(12.0, 3.0, count), 6, 20).round()
+    work = rng.choice(len(WORK), count, p=[0.3, 0.25, 0.2, 0.15, 0.1])
+    hours = np.where(work == 4, 0.0, np.clip(rng.normal(38.0, 10.0, count), 0, 80)).round()
+    home = rng.choice(len(HOME), count, p=[0.4, 0.25, 0.35])
     score = (
         2.2 * np.exp(-(((age - 48.0) / 16.0) ** 2))
         + 0.28 * (schooling - 12.0)
@@ -91,7 +91,7 @@ def _income(count: int, chance: np.random.Generator) -> Rows:
         + np.array([-0.5, 0.6, 0.3])[home]
         - 2.2
     )
-    above = chance.random(count) < 1.0 / (1.0 + np.exp(-score))
+    above = rng.random(count) < 1.0 / (1.0 + np.exp(-score))
     columns: Columns = {
         "age": age,
         "schooling": schooling,

@@ -1,4 +1,4 @@
-"""Attacks on released models, and how far they get beside what the promise allows.
+"""Attacks on released models, and how far they get beside what the guarantee allows.
 
 >>> from voile.audit import lower_bound
 """

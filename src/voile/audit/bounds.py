@@ -1,6 +1,6 @@
 """From counts of alarms to a lower bound on epsilon that holds with a stated confidence.
 
-Each bound turns a promise around: if (epsilon, delta) were true, so many right alarms would come
+Each bound turns a guarantee around: if (epsilon, delta) were true, so many right alarms would come
 about less often than 1 - confidence; so a larger epsilon is. Proofs: docs/proofs/audit.md.
 
 - `epsilon_by_rates`: two worlds, the ends of two exact (Clopper & Pearson 1934) intervals.
@@ -30,7 +30,7 @@ LARGEST_EPSILON = 64.0
 """No bound is sought above: no number of runs shows more."""
 
 _SHARE_FOR_DELTA = 0.1
-"""Share of the risk spent on how many runs the promise gives up (its delta)."""
+"""Share of the risk spent on how many runs the guarantee gives up (its delta)."""
 
 
 def interval(hits: int, runs: int, risk: float) -> tuple[float, float]:
@@ -211,13 +211,13 @@ def epsilon_in_one_run(
 def _one_run_chance(epsilon: float, right: int, guesses: int, canaries: int, delta: float) -> float:
     """Largest chance of so many right guesses under (epsilon, delta)."""
     rate = float(expit(epsilon))
-    chance = float(binom.sf(right - 1, guesses, rate))
+    failure = float(binom.sf(right - 1, guesses, rate))
     if delta > 0.0:
         # Delta may be used to lift just below `right` to it: the cheapest way, per guess lifted.
         lifted = np.arange(1, right + 1)
         just_below = np.cumsum(binom.pmf(right - lifted, guesses, rate))
-        chance += 2.0 * canaries * delta * float(np.max(just_below / lifted))
-    return min(chance, 1.0)
+        failure += 2.0 * canaries * delta * float(np.max(just_below / lifted))
+    return min(failure, 1.0)
 
 
 def _root(excess: Callable[[float], float]) -> float:

@@ -1,7 +1,7 @@
 """The insider: an attacker inside the vault, for estimators of Voile.
 
 It knows all rows, sees every noised sum of a training, and works out the exact likelihood of what
-was released with a canary and without it. See `voile.privacy.witness`.
+was released with a canary and without it. See `voile.privacy.insider`.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from sklearn.base import clone
 
 from voile.audit.joining import add_row, last_row
 from voile.errors import SettingError
-from voile.privacy.budget import Budget, Relation
+from voile.privacy.budget import Budget, NeighbouringRelation
 from voile.privacy.events import Gaussian
+from voile.privacy.insider import InsiderFit, watch
 from voile.privacy.ledger import Ledger
 from voile.privacy.receipt import Receipt
-from voile.privacy.witness import Watched, watch
 
 
 def is_watchable(fit: object) -> bool:
@@ -39,7 +39,7 @@ class Insider:
     canaries : sequence of (x, y)
         Rows.
     instead_of : (x, y), optional
-        A row whose place the only canary takes: where it is not there, this row is. The promise
+        A row whose place the only canary takes: where it is not there, this row is. The guarantee
         is then one about replaced rows.
     """
 
@@ -65,7 +65,7 @@ class Insider:
         return self._fit(present)[1].scores
 
     def receipt(self) -> Receipt:
-        """The promise of a fit, which is made here."""
+        """The guarantee of a fit, which is made here."""
         return self._fit(self._present(False))[0]
 
     def watched(self) -> frozenset[str]:
@@ -87,14 +87,16 @@ class Insider:
     def _present(self, there: bool) -> list[bool]:
         return [there, not there] if self._replacing else [there] * len(self._canaries)
 
-    def _fit(self, present: Sequence[bool]) -> tuple[Receipt, Watched]:
+    def _fit(self, present: Sequence[bool]) -> tuple[Receipt, InsiderFit]:
         copy = clone(self._estimator)
-        relation = Relation.REPLACE_ONE if self._replacing else Relation.ADD_REMOVE
+        relation = (
+            NeighbouringRelation.REPLACE_ONE if self._replacing else NeighbouringRelation.ADD_REMOVE
+        )
         copy.ledger = Ledger(Budget(copy.epsilon, copy.delta), relation=relation)
         X, y = self._dataset
         rows = watch(X, y, self._canaries, present, copy.schema)
         copy.fit_table(rows.table, seed=rows.seed)
-        if rows.looks == 0:
+        if rows.accesses == 0:
             raise SettingError(
                 f"{type(copy).__name__} made no noised sum that an insider could watch (without "
                 "noise there is nothing to audit): give a function fit= and score=."
@@ -103,5 +105,5 @@ class Insider:
 
 
 def all_gaussian(receipt: Receipt) -> bool:
-    """Whether all looks are Gaussian sums over all rows, so that mu says all."""
+    """Whether all accesses are Gaussian sums over all rows, so that mu says all."""
     return all(type(line.event) is Gaussian for line in receipt.lines)

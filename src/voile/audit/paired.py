@@ -79,10 +79,10 @@ def lower_bound(
         learnt.
     join : callable, optional
         ``join(dataset, canary)`` makes the data set of the other world; by default the canary is
-        one row more. For promises about replaced rows, replace one here.
+        one row more. For guarantees about replaced rows, replace one here.
     instead_of : tuple (x, y), optional
         For an estimator: a row whose place the canary takes, so that both worlds have as many rows.
-        The promise that is tested is then one about replaced rows.
+        The guarantee that is tested is then one about replaced rows.
     epsilon : float, optional
         The claim at ``delta``, to compare with. An estimator's own is taken from it.
     delta : float

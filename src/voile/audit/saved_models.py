@@ -2,8 +2,8 @@
 
 All rows but one lie together and say the same; the canary stands alone, at the other end of every
 column and against all of them, so that its part of every sum is as long as the bounds allow
-(as in `voile.audit.trials.ebm`). For a promise about replaced rows it takes the place of a row that
-is like the others. No private row is needed, and none is read.
+(as in `voile.audit.trials.ebm`). For a guarantee about replaced rows it takes the place of a row
+that is like the others. No private row is needed, and none is read.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from voile.audit.finding import AuditReport
 from voile.audit.insider import Insider
 from voile.audit.paired import lower_bound
 from voile.errors import ModelError, SettingError
-from voile.models.ebm.model import AdditiveModel
+from voile.models.ebm.model import EBMModel
 from voile.models.training_settings import restore_parameters, unrecorded_settings
-from voile.privacy.budget import Relation
+from voile.privacy.budget import NeighbouringRelation
 from voile.privacy.receipt import Receipt
 from voile.schema import Category, Number, Schema
 
@@ -50,19 +50,19 @@ def audit_model(
     Returns
     -------
     AuditReport
-        One finding. Its note says what was not attacked: looks that the insider does not see, and
-        settings that are not recorded.
+        One finding. Its note says what was not attacked: accesses that the insider does not see,
+        and settings that are not recorded.
 
     Raises
     ------
     ModelError
-        If the receipt promises nothing, or is a teacher's: there is no claim to test then.
+        If the receipt guarantees nothing, or is a teacher's: there is no claim to test then.
     SettingError
-        If the promise is about others than rows.
+        If the guarantee is about others than rows.
     """
     receipt = estimator.receipt_
-    if epsilon is None and not receipt.guarantee:
-        raise ModelError("The model's receipt promises nothing, so there is no claim to audit.")
+    if epsilon is None and not receipt.has_guarantee:
+        raise ModelError("The model's receipt guarantees nothing, so there is no claim to audit.")
     teacher = getattr(estimator.model_, "taught_by", None)
     if teacher is not None:
         raise ModelError(
@@ -72,12 +72,12 @@ def audit_model(
     schema: Schema = estimator.model_.schema
     if schema.unit is not None or receipt.unit != "row":
         raise SettingError(
-            "The audit of a saved model attacks promises about rows: this model's is about "
+            "The audit of a saved model attacks guarantees about rows: this model's is about "
             f"{schema.unit or receipt.unit}. Use voile.audit.lower_bound with rows of that kind."
         )
     again = _untrained(estimator, receipt.epsilon if epsilon is None else epsilon)
     crowd, canary = _crowd(schema), _lone(schema, far=True)
-    replacing = receipt.relation is Relation.REPLACE_ONE
+    replacing = receipt.relation is NeighbouringRelation.REPLACE_ONE
     instead_of = _lone(schema, far=False) if replacing else None
     kind = type(estimator).__name__
     found = lower_bound(
@@ -134,10 +134,10 @@ def _note(estimator: Any, again: Any, watched: frozenset[str]) -> str:
         )
     unseen = [line.label for line in receipt.lines if line.label not in watched]
     if unseen:
-        told.append(f"Looks of the receipt that were not attacked: {', '.join(unseen)}.")
+        told.append(f"Accesses of the receipt that were not attacked: {', '.join(unseen)}.")
     if getattr(again, "largest_weight", None) is not None:
         told.append("The made-up rows have no weights: what weights give away was not attacked.")
-    if isinstance(estimator.model_, AdditiveModel) and estimator.model_.edits:
+    if isinstance(estimator.model_, EBMModel) and estimator.model_.edits:
         told.append("Edits after training cost nothing and are not attacked.")
     return " ".join(told)
 

@@ -135,9 +135,9 @@ def allowed_advantage(epsilon: float, delta: float = 0.0, rows: int = 1) -> floa
     Parameters
     ----------
     epsilon, delta : float
-        Of the promise for one row.
+        Of the guarantee for one row.
     rows : int, default 1
-        Rows by which the worlds differ. The promise for k rows is k epsilon, and
+        Rows by which the worlds differ. The guarantee for k rows is k epsilon, and
         delta (1 + e^eps + ... + e^((k-1) eps)).
 
     Examples
@@ -150,12 +150,12 @@ def allowed_advantage(epsilon: float, delta: float = 0.0, rows: int = 1) -> floa
 
 
 def allowed_auc(epsilon: float, delta: float = 0.0, rows: int = 1) -> float:
-    """Largest AUC of any attacker: the area of the region that the promise leaves.
+    """Largest AUC of any attacker: the area of the region that the guarantee leaves.
 
     Parameters
     ----------
     epsilon, delta : float
-        Of the promise for one row.
+        Of the guarantee for one row.
     rows : int, default 1
         Rows by which the worlds differ.
 
@@ -174,14 +174,14 @@ def allowed_auc(epsilon: float, delta: float = 0.0, rows: int = 1) -> float:
 def gaussian_advantage(epsilon: float, delta: float, rows: int = 1) -> float:
     """Largest advantage of any attacker if all noise is Gaussian: 2 Phi(mu / 2) - 1.
 
-    A fit that meets (epsilon, delta) by whole-table Gaussian sums alone keeps a stronger promise,
+    A fit that meets (epsilon, delta) by whole-table Gaussian sums alone keeps a stronger guarantee,
     mu-GDP, with the largest mu that implies (epsilon, delta) (Dong, Roth and Su, 2022). For k rows
     it is k mu. It holds for ``mechanism="gaussian"`` with a complete schema.
 
     Parameters
     ----------
     epsilon, delta : float
-        Of the promise for one row; delta above 0.
+        Of the guarantee for one row; delta above 0.
     rows : int, default 1
         Rows by which the worlds differ.
 
@@ -196,7 +196,7 @@ def gaussian_advantage(epsilon: float, delta: float, rows: int = 1) -> float:
 
 def _for_rows(epsilon: float, delta: float, rows: int) -> tuple[float, float]:
     if math.isnan(epsilon) or epsilon < 0 or not 0 <= delta <= 1:
-        raise SettingError("A promise has epsilon >= 0 and delta between 0 and 1.")
+        raise SettingError("A guarantee has epsilon >= 0 and delta between 0 and 1.")
     if rows < 1:
         raise SettingError("The two worlds differ in at least one row: give rows=1 or more.")
     if math.isinf(epsilon):

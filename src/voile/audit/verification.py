@@ -108,7 +108,7 @@ def verify(
     inside = data.get("receipt") if "receipt" in data else data
     receipt = Receipt.from_dict(inside if isinstance(inside, Mapping) else {})
     check_receipt(receipt, None if not isinstance(inside, Mapping) else inside.get("guarantee"))
-    checked.append("the guarantee follows from the looks that are listed")
+    checked.append("the guarantee follows from the accesses that are listed")
     if model:
         load(path)
         checked.append("the model can be read, and is of the form that its receipt belongs to")
@@ -126,7 +126,7 @@ def verify(
         "see voile audit"
     )
     kind = "model" if model else "receipt" if inside is data else "record"
-    return Verification(kind, receipt.promise, signer, tuple(checked), tuple(unchecked))
+    return Verification(kind, receipt.guarantee, signer, tuple(checked), tuple(unchecked))
 
 
 def _verify_ledger(ledger: Ledger, public: str | None, head: str | None) -> Verification:

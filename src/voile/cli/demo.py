@@ -121,7 +121,7 @@ def _explain_black_box(rows: Any, answers: Any, schema: Any, ledger: Any) -> Any
     import pandas as pd
     from sklearn.ensemble import HistGradientBoostingClassifier
 
-    from voile.explain.of_blackbox.explainer import PrivateExplainer
+    from voile.explain.blackbox.explainer import PrivateExplainer
 
     black_box = HistGradientBoostingClassifier(random_state=0).fit(rows, answers)
     left = ledger.remaining()
@@ -147,7 +147,7 @@ def _tell(model: Any, quality: Any, why: Any, ledger: Any, page: Path, output: P
 
     heading("1. A private model: who visits a doctor more than twice a year?")
     model.explain_global().show()
-    heading("2. What was promised, and every look at the rows")
+    heading("2. What was guaranteed, and every access to the rows")
     console.print(str(model.receipt_), markup=False, soft_wrap=True)
     heading("3. How good it is, on rows held out (privately, too)")
     console.print(str(quality), markup=False, soft_wrap=True)

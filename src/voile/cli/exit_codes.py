@@ -8,7 +8,7 @@
     5    a model, an evaluation or a receipt cannot be read or changed
     6    an optional dependency is not installed
     7    a file cannot be read or written
-    8    private looks found too little to learn from; what they cost is paid
+    8    private accesses found too little to learn from; what they cost is paid
     9    something failed after a payment; what was released is saved, and the message says where
     70   a fault of voile itself
     130  interrupted, or asked to end

@@ -172,7 +172,7 @@ def _of_blackbox(
     whole = Budget(epsilon, delta)
     book = open_ledger(ledger, whole, whole=budget, dataset=dataset, data=data)
     current().pay_from(book, ledger)
-    from voile.explain.of_blackbox.explainer import PrivateExplainer
+    from voile.explain.blackbox.explainer import PrivateExplainer
 
     behind = _as_pandas(private)
     explainer = PrivateExplainer(

@@ -26,7 +26,7 @@ Place = Annotated[str, typer.Argument(help="Ledger: a file or a PostgreSQL url."
 def create(
     place: Place,
     epsilon: Annotated[float, typer.Option(help="What may be spent in all, for ever.")],
-    delta: Annotated[float, typer.Option(help="Chance that the promise fails.")] = 1e-6,
+    delta: Annotated[float, typer.Option(help="Chance that the guarantee fails.")] = 1e-6,
     dataset: AmongSeveral = None,
     unit: Annotated[
         str | None,

@@ -29,7 +29,7 @@ class Task(StrEnum):
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
 Epsilon = Annotated[float, typer.Option(help="Budget of this job; smaller is more private.")]
 Delta = Annotated[
-    float, typer.Option(help="Chance that the promise fails: far below one over the rows.")
+    float, typer.Option(help="Chance that the guarantee fails: far below one over the rows.")
 ]
 SchemaFile = Annotated[
     Path | None,

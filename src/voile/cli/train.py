@@ -188,7 +188,7 @@ def _tell_doubts(
     estimator: Any, public: Schema, whole: Budget, quality: Evaluation | None, holdout: float
 ) -> list[str]:
     """What a person may want to change, by released and public facts alone."""
-    from voile.models.ebm.model import AdditiveModel
+    from voile.models.ebm.model import EBMModel
     from voile.schema import Number
 
     notes = []
@@ -197,9 +197,9 @@ def _tell_doubts(
     if people is not None and people >= 1 and whole.delta * people > 0.1:
         notes.append(
             f"The delta {whole.delta:g} is large for about {people:,.0f} people: with that chance "
-            f"the promise may fail for any of them. Choose {0.01 / people:.0e} or less."
+            f"the guarantee may fail for any of them. Choose {0.01 / people:.0e} or less."
         )
-    if isinstance(estimator.model_, AdditiveModel):
+    if isinstance(estimator.model_, EBMModel):
         return notes  # its bins follow the values, whatever the bounds
     rough = [
         name

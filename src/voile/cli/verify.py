@@ -75,8 +75,8 @@ def verify(
 ) -> None:
     """Check a receipt, a model or a ledger, without the rows.
 
-    Its guarantee is computed again from the looks it lists; signatures, the ledger's chain and an
-    earlier head are compared. What cannot be told is said.
+    Its guarantee is computed again from the accesses it lists; signatures, the ledger's chain and
+    an earlier head are compared. What cannot be told is said.
 
     Examples:
         voile verify income.voile --key hospital.key.pub --ledger hospital.db

@@ -1,35 +1,35 @@
 """Explanations: what a model says about itself and about single rows, as data."""
 
+from voile.explain.blackbox.local import BlackBoxLocalExplanation, Influence
+from voile.explain.ebm.local import EBMLocalExplanation
+from voile.explain.ebm.overall import EBMExplanation
+from voile.explain.ebm.term import ExplainedTerm
 from voile.explain.explained_feature import ExplainedFeature
 from voile.explain.explanation import Explanation
-from voile.explain.filter_bank import FilterBank
-from voile.explain.filter_decisions import FilterDecision, FilterDecisions
-from voile.explain.global_explanation import GlobalExplanation
-from voile.explain.influences import Influence, Influences
-from voile.explain.local_explanation import LocalExplanation
-from voile.explain.prototype_decisions import (
+from voile.explain.locally_linear.local import FilterDecision, LocallyLinearLocalExplanation
+from voile.explain.locally_linear.overall import LocallyLinearExplanation
+from voile.explain.lvq.local import (
     Change,
     JointChange,
+    LVQLocalExplanation,
     PrototypeDecision,
-    PrototypeDecisions,
 )
-from voile.explain.prototype_explanation import PrototypeExplanation
-from voile.explain.term import ExplainedTerm
+from voile.explain.lvq.overall import LVQExplanation
 
 __all__ = [
+    "BlackBoxLocalExplanation",
     "Change",
+    "EBMExplanation",
+    "EBMLocalExplanation",
     "ExplainedFeature",
     "ExplainedTerm",
     "Explanation",
-    "FilterBank",
     "FilterDecision",
-    "FilterDecisions",
-    "GlobalExplanation",
     "Influence",
-    "Influences",
     "JointChange",
-    "LocalExplanation",
+    "LVQExplanation",
+    "LVQLocalExplanation",
+    "LocallyLinearExplanation",
+    "LocallyLinearLocalExplanation",
     "PrototypeDecision",
-    "PrototypeDecisions",
-    "PrototypeExplanation",
 ]

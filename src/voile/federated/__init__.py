@@ -1,4 +1,4 @@
-"""Training together without pooling rows: federations, desks of clients, networks, partitions.
+"""Training together without pooling rows: federations, agents of clients, networks, partitions.
 
 >>> from voile.federated import Federation
 """
@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from voile.federated.fedavg.estimator import FedAvgClassifier
     from voile.federated.federation import Federation
-    from voile.federated.networks.estimator import NetworkClassifier
     from voile.federated.partition import split_dirichlet, split_iid, split_sizes
     from voile.federated.vocabulary import learn_questions
+    from voile.models.networks.estimator import NetworkClassifier
+    from voile.privacy.clients.agent import ClientAgent
     from voile.privacy.clients.channel import Channel, LocalChannel, Silence
-    from voile.privacy.clients.desk import Desk
 
 # Loaded on first use: networks need torch, which the rest does without.
 _HOMES = {
     "Channel": "voile.privacy.clients.channel",
-    "Desk": "voile.privacy.clients.desk",
+    "ClientAgent": "voile.privacy.clients.agent",
     "FedAvgClassifier": "voile.federated.fedavg.estimator",
     "Federation": "voile.federated.federation",
     "LocalChannel": "voile.privacy.clients.channel",
-    "NetworkClassifier": "voile.federated.networks.estimator",
+    "NetworkClassifier": "voile.models.networks.estimator",
     "Silence": "voile.privacy.clients.channel",
     "learn_questions": "voile.federated.vocabulary",
     "split_dirichlet": "voile.federated.partition",
@@ -32,7 +32,7 @@ _HOMES = {
 
 __all__ = [
     "Channel",
-    "Desk",
+    "ClientAgent",
     "FedAvgClassifier",
     "Federation",
     "LocalChannel",

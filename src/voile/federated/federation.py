@@ -10,8 +10,8 @@ from typing import Any, Literal, Self
 
 from voile.errors import SchemaError, SettingError
 from voile.privacy.budget import Budget
+from voile.privacy.clients.agent import ClientAgent
 from voile.privacy.clients.channel import Channel, LocalChannel
-from voile.privacy.clients.desk import Desk
 from voile.privacy.clients.journal import Journal
 from voile.privacy.clients.session import Incident, Session, Traffic
 from voile.privacy.clients.source import open_clients
@@ -25,15 +25,15 @@ TrustName = Literal["aggregator", "shares", "nobody"]
 
 
 @dataclass(frozen=True, eq=False)
-class Job:
-    """One job that clients have joined: their rows as a table, and its public chance."""
+class FederatedJob:
+    """One job that clients have joined: their rows as a table, and its public randomness."""
 
     table: PrivateTable
     session: Session
 
     @property
     def seed(self) -> int:
-        """Public chance, the same after a restart from the journal."""
+        """Public randomness, the same after a restart from the journal."""
         return int(self.session.seed)
 
     def __enter__(self) -> Self:
@@ -122,27 +122,27 @@ class Federation:
             As for `Federation`.
         """
         named = parts if isinstance(parts, Mapping) else _named(parts)
-        desks: dict[str, Desk] = {}
+        agents: dict[str, ClientAgent] = {}
         for name, part in named.items():
-            if isinstance(part, Desk):
-                desks[name] = part
+            if isinstance(part, ClientAgent):
+                agents[name] = part
                 continue
             X, y = part
             ledger = (ledgers or {}).get(name) or Ledger(Budget(math.inf, 1e-6))
-            desks[name] = Desk(protect(X, y, schema=schema), ledger, name=name)
-        federation = cls(LocalChannel({n: d.answer for n, d in desks.items()}), schema, **terms)
-        federation.desks = desks
-        if any(desk.ledger.budget.unlimited for desk in desks.values()):
+            agents[name] = ClientAgent(protect(X, y, schema=schema), ledger, name=name)
+        federation = cls(LocalChannel({n: d.answer for n, d in agents.items()}), schema, **terms)
+        federation.agents = agents
+        if any(agent.ledger.budget.unlimited for agent in agents.values()):
             federation._uses = (Use(Origin()),)
         return federation
 
-    desks: Mapping[str, Desk] = {}
+    agents: Mapping[str, ClientAgent] = {}
     """The clients of `local`, by name."""
 
     _uses: tuple[Use, ...] = ()
     """What a job without a ledger uses up where clients have no limits of their own."""
 
-    def join(self, ledger: Ledger) -> Job:
+    def join(self, ledger: Ledger) -> FederatedJob:
         """Begin a job: clients join, nothing is paid yet.
 
         Raises
@@ -158,7 +158,9 @@ class Federation:
         try:
             session = Session(self._channel, self.terms, journal, self._retries)
             self._sessions.append(session)
-            return Job(open_clients(session, self.schema, ledger.relation, self._uses), session)
+            return FederatedJob(
+                open_clients(session, self.schema, ledger.relation, self._uses), session
+            )
         except BaseException:
             journal.close()
             raise
@@ -167,8 +169,8 @@ class Federation:
         """Let go of the journal, and of the clients of `local`: others may work with them."""
         for session in self._sessions:
             session.journal.close()
-        for desk in self.desks.values():
-            desk.close()
+        for agent in self.agents.values():
+            agent.close()
 
     def __enter__(self) -> Self:
         return self

@@ -1,7 +1,7 @@
 """Spreading the rows of one table over pretended clients, evenly or unevenly, for experiments.
 
 Every function returns one array of row numbers per client: int64, ascending, every row exactly
-once, no client empty. The same arguments give the same rows; the seed is public chance and has
+once, no client empty. The same arguments give the same rows; the seed is public randomness and has
 nothing to do with private noise.
 """
 
@@ -88,11 +88,11 @@ def split_dirichlet(labels: ArrayLike, clients: int, alpha: float, seed: int) ->
     _rows(len(codes), count)
     if not _is_number(alpha) or not math.isfinite(alpha) or alpha <= 0:
         raise SettingError(f"alpha is {alpha!r}: give a finite number above 0, such as 0.3.")
-    chance = np.random.default_rng(_seed(seed))
+    rng = np.random.default_rng(_seed(seed))
     parts: list[list[RowNumbers]] = [[] for _ in range(count)]
     for code in range(int(codes.max()) + 1):
-        members = chance.permutation(np.flatnonzero(codes == code))
-        sizes = _whole(chance.dirichlet(np.full(count, float(alpha))), len(members))
+        members = rng.permutation(np.flatnonzero(codes == code))
+        sizes = _whole(rng.dirichlet(np.full(count, float(alpha))), len(members))
         for part, piece in zip(parts, np.split(members, np.cumsum(sizes)[:-1]), strict=True):
             part.append(piece)
     joined = [np.concatenate(part) for part in parts]

@@ -1,7 +1,7 @@
-"""The questions that Voile's own models ask, made known to a client's desk.
+"""The questions that Voile's own models ask, made known to a client agent.
 
-A desk understands only classes that were declared as sendable in its process. A client that
-imports nothing but the desk would refuse the questions of every model.
+A agent understands only classes that were declared as sendable in its process. A client that
+imports nothing but the agent would refuse the questions of every model.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ TABLE_QUESTIONS = (
 
 NETWORK_QUESTIONS = (
     "voile.federated.fedavg.work",
-    "voile.federated.networks.images",
-    "voile.federated.networks.queries",
+    "voile.models.networks.images",
+    "voile.models.networks.queries",
 )
 """Modules that declare questions of networks; they need torch."""
 

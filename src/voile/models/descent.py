@@ -1,6 +1,6 @@
 """From released gradient sums to weights: Adam, and the mean over the last steps.
 
-Everything here reads released values and public chance only.
+Everything here reads released values and public randomness only.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from voile.errors import SettingError
 from voile.models.progress import progress_bar
 from voile.models.public_numbers import Lot
 from voile.privacy.budget import Budget
-from voile.privacy.calibrate import gaussian_share, poisson_share
+from voile.privacy.calibrate import gaussian_step, poisson_step
 from voile.privacy.events import Step, Unprotected
 from voile.privacy.grant import Grant
 from voile.privacy.mechanisms import gaussian_sum
@@ -89,8 +89,8 @@ class Adam:
 def steps_share(left: float, *, rate: float, count: int) -> Step:
     """All steps of a descent with their share of mu^2; lots of a part of the rows are sampled."""
     if rate < 1.0:
-        return poisson_share(STEPS_LOOK, left, rate=rate, count=count)
-    return gaussian_share(STEPS_LOOK, left, count=count)
+        return poisson_step(STEPS_LOOK, left, rate=rate, count=count)
+    return gaussian_step(STEPS_LOOK, left, count=count)
 
 
 def choose_rate(

@@ -1,4 +1,4 @@
-"""What every private estimator shares: manners of scikit-learn, ledger and explanations."""
+"""What every private estimator shares: scikit-learn's interface, ledger and explanations."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ class PrivateEstimator(TableTraining):
 
     @property
     def receipt_(self) -> Receipt:
-        """The privacy guarantee, and every look at the rows behind it."""
+        """The privacy guarantee, and every access to the rows behind it."""
         check_is_fitted(self)
         receipt: Receipt = self.model_.receipt
         return receipt

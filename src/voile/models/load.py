@@ -10,12 +10,12 @@ from typing import Any
 from voile.models.ebm.estimator import load_estimator as load_ebm
 from voile.models.json_files import read_json
 from voile.models.locally_linear.estimator import load_estimator as load_maps
-from voile.models.locally_linear.files import SavedMaps
+from voile.models.locally_linear.files import SavedLocallyLinear
 from voile.models.lvq.estimator import load_estimator as load_lvq
-from voile.models.lvq.files import SavedPrototypes
+from voile.models.lvq.files import SavedLVQ
 
 _ABOVE = {
-    "voile network": "voile.federated.networks.estimator",
+    "voile network": "voile.models.networks.estimator",
     "voile fedavg": "voile.federated.fedavg.estimator",
 }
 """Readers of models that lie above this layer, and need torch."""
@@ -45,9 +45,9 @@ def load(path: str | Path) -> Any:
 
 def _build(data: Any) -> Any:
     kind = data.get("kind") if isinstance(data, Mapping) else None
-    if kind == SavedPrototypes.kind:
+    if kind == SavedLVQ.kind:
         return load_lvq(data)
-    if kind == SavedMaps.kind:
+    if kind == SavedLocallyLinear.kind:
         return load_maps(data)
     if isinstance(kind, str) and kind in _ABOVE:
         return import_module(_ABOVE[kind]).load_estimator(data)

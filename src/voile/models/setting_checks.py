@@ -166,7 +166,7 @@ class CheckedSettings:
         ----------
         estimator : estimator
         seed : int, optional
-            Public chance where its ``random_state`` is None.
+            Public randomness where its ``random_state`` is None.
         **more
             Fields that are no parameters.
         """

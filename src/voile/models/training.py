@@ -52,7 +52,7 @@ class Joint(Protocol):
 
     @property
     def seed(self) -> int:
-        """Public chance, the same after a restart."""
+        """Public randomness, the same after a restart."""
 
     def __enter__(self) -> Self: ...
 
@@ -152,7 +152,7 @@ class TableTraining(Family):
         table : PrivateTable
             From `voile.privacy.vault.protect`, a federation, or an audit. Its schema counts.
         seed : int, optional
-            Public chance where ``random_state`` is None.
+            Public randomness where ``random_state`` is None.
 
         Returns
         -------
@@ -221,7 +221,7 @@ class TableTraining(Family):
     def _settings(self, seed: int | None = None) -> Any:
         """The settings, checked; SettingError if no fit can have them.
 
-        ``seed`` is public chance where the user gave none.
+        ``seed`` is public randomness where the user gave none.
         """
         return self._settings_kind.of(self, seed)
 

@@ -1,4 +1,4 @@
-"""What a promise means to somebody who attacks it: how often they are right, and how sure.
+"""What a guarantee means to somebody who attacks it: how often they are right, and how sure.
 
 The attacker knows every other row, the software and the result, and wants to know whether one
 person is in the table. Proofs: docs/proofs/attacker.md.
@@ -31,17 +31,17 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True)
 class Attacker(Writable):
-    """What (epsilon, delta) allows, and what a Gaussian mechanism of that promise allows.
+    """What (epsilon, delta) allows, and what a Gaussian mechanism of that guarantee allows.
 
     Attributes
     ----------
     epsilon, delta : float
     mu : float
-        GDP parameter of the Gaussian mechanism with exactly this promise.
+        GDP parameter of the Gaussian mechanism with exactly this guarantee.
     false_alarms : tuple of float
         Chances of saying "in" although the person is out.
     found, gaussian_found : tuple of float
-        Largest chance of saying "in" when the person is, at each of these; by the promise alone,
+        Largest chance of saying "in" when the person is, at each of these; by the guarantee alone,
         and for the Gaussian mechanism.
     advantage, gaussian_advantage : float
         Largest difference of the two chances.
@@ -86,7 +86,7 @@ class Attacker(Writable):
 
 
 def describe_attacker(epsilon: float, delta: float) -> Attacker:
-    """What a promise means to an attacker.
+    """What a guarantee means to an attacker.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def describe_attacker(epsilon: float, delta: float) -> Attacker:
     budget = Budget(epsilon, delta)
     if budget.unlimited:
         raise SettingError(
-            "An infinite epsilon promises nothing, so an attacker may be sure: give a finite one."
+            "An infinite epsilon guarantees nothing, so an attacker may be sure: give a finite one."
         )
     mu = mu_of(budget.epsilon, budget.delta)
     return Attacker(

@@ -31,7 +31,7 @@ from voile.models.ebm.settings import (
 from voile.models.ebm.smoothing import Smoother, correlation, share_out
 from voile.models.ebm.terms import TermState, start_term
 from voile.models.ebm.train import DISCOUNT
-from voile.planning.facts import Facts
+from voile.planning.facts import ForecastFacts
 from voile.planning.noise import ColumnNoise, noise_multiplier
 from voile.privacy.budget import Budget
 from voile.privacy.calibrate import calibrate
@@ -70,13 +70,13 @@ class _Setting:
 
 
 def forecast_additive(
-    facts: Facts, budget: Budget, bins: int | None = None
+    facts: ForecastFacts, budget: Budget, bins: int | None = None
 ) -> tuple[ColumnNoise, ...]:
     """Expected noise of each column's curve in a typical bin.
 
     Parameters
     ----------
-    facts : Facts
+    facts : ForecastFacts
     budget : Budget
         Finite.
     bins : int, optional
@@ -101,14 +101,14 @@ def forecast_additive(
     return tuple(known[kind].named(name) for kind, name in zip(kinds, names, strict=True))
 
 
-def most_bins(facts: Facts, setting: _Setting) -> int:
+def most_bins(facts: ForecastFacts, setting: _Setting) -> int:
     """Most intervals of a number, by the rule of the fit."""
     scarce = facts.rows * min(facts.rates, default=1.0)
     noise = noise_multiplier(setting.plan, ROUNDS_LOOK) * math.sqrt(setting.terms / setting.rounds)
     return choose_bins(facts.rows, scarce, noise * setting.per_unit)
 
 
-def _set_up(facts: Facts, budget: Budget) -> _Setting:
+def _set_up(facts: ForecastFacts, budget: Budget) -> _Setting:
     schedule = choose(Settings(), facts.schema)
     plan = calibrate(budget, plan_shape(facts.schema, schedule, budget.delta))
     link: Link = "identity"
@@ -185,7 +185,7 @@ def _share_out(setting: _Setting, terms: list[TermState]) -> Floats:
 
 
 def _foretell(
-    facts: Facts, setting: _Setting, term: TermState, kind: int | None, share: float
+    facts: ForecastFacts, setting: _Setting, term: TermState, kind: int | None, share: float
 ) -> ColumnNoise:
     """Noise of a column after all rounds."""
     slope, scatter = _slopes(setting, term)

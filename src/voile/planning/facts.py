@@ -25,7 +25,7 @@ MOST_ROWS = 10**15
 
 
 @dataclass(frozen=True)
-class Facts:
+class ForecastFacts:
     """Public facts alone, checked.
 
     Attributes
@@ -77,7 +77,7 @@ def gather_facts(
     rows: object = None,
     target_rate: object = None,
     target_spread: object = None,
-) -> Facts:
+) -> ForecastFacts:
     """Check what is public, and fill in what is missing by stated assumptions.
 
     Raises
@@ -120,7 +120,7 @@ def gather_facts(
         "crowd in a few bins leave the others with more noise than is said here."
     )
     complete = Schema(columns, target=target, rows=schema.rows, unit=schema.unit)
-    return Facts(schema, complete, count, rates, spread, tuple(assumed))
+    return ForecastFacts(schema, complete, count, rates, spread, tuple(assumed))
 
 
 def check_epsilons(epsilons: object, delta: object) -> tuple[Budget, ...]:

@@ -10,7 +10,7 @@ from voile.models.locally_linear.settings import CLASSES
 from voile.models.setting_checks import DISCOVERY, is_count, is_number
 from voile.planning.attacker import describe_attacker
 from voile.planning.ebm import forecast_additive
-from voile.planning.facts import Facts, ModelName, check_epsilons, check_model, gather_facts
+from voile.planning.facts import ForecastFacts, ModelName, check_epsilons, check_model, gather_facts
 from voile.planning.locally_linear import forecast_maps
 from voile.planning.lvq import forecast_prototypes
 from voile.planning.noise import ColumnNoise
@@ -116,7 +116,7 @@ def forecast(
 
 
 def _foretell(
-    facts: Facts, budget: Budget, model: ModelName, bins: int | None
+    facts: ForecastFacts, budget: Budget, model: ModelName, bins: int | None
 ) -> tuple[ColumnNoise, ...]:
     if model == "ebm":
         return forecast_additive(facts, budget, bins)
@@ -151,7 +151,7 @@ def _missing(schema: Schema, model: ModelName) -> tuple[MissingFact, ...]:
     return tuple(MissingFact(what, whole / len(found), remedy) for what, remedy in found)
 
 
-def _notes(facts: Facts, model: ModelName, delta: float) -> tuple[str, ...]:
+def _notes(facts: ForecastFacts, model: ModelName, delta: float) -> tuple[str, ...]:
     notes = []
     if delta * facts.rows > 0.1:
         notes.append(
@@ -185,7 +185,7 @@ def _notes(facts: Facts, model: ModelName, delta: float) -> tuple[str, ...]:
         )
         notes.append(
             "Rows are sampled, so for an attacker only the figures by (epsilon, delta) are "
-            "promised, not those of the Gaussian mechanism."
+            "guaranteed, not those of the Gaussian mechanism."
         )
     elif model == "gmlvq":
         notes.append("A learned metric cannot be foretold: the noise is that without one.")

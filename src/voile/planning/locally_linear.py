@@ -15,7 +15,7 @@ import numpy as np
 from voile.models.descent import STEPS_LOOK, Adam
 from voile.models.features import Features
 from voile.models.locally_linear.settings import Schedule, Settings, choose, plan_shape
-from voile.planning.facts import Facts
+from voile.planning.facts import ForecastFacts
 from voile.planning.noise import ColumnNoise, noise_multiplier
 from voile.privacy.budget import Budget
 from voile.privacy.calibrate import calibrate
@@ -28,12 +28,12 @@ _CURVATURE = 0.5
 """Of the loss by the difference of two classes' scores, at equal chances of both."""
 
 
-def forecast_maps(facts: Facts, budget: Budget) -> tuple[ColumnNoise, ...]:
+def forecast_maps(facts: ForecastFacts, budget: Budget) -> tuple[ColumnNoise, ...]:
     """Expected noise of what each column adds to the log-odds of two classes.
 
     Parameters
     ----------
-    facts : Facts
+    facts : ForecastFacts
     budget : Budget
         Finite.
 
@@ -81,7 +81,9 @@ class ForetoldWeights:
         return -math.expm1(-self.pace * square)
 
 
-def foretell_weights(facts: Facts, schedule: Schedule, multiplier: float) -> ForetoldWeights:
+def foretell_weights(
+    facts: ForecastFacts, schedule: Schedule, multiplier: float
+) -> ForetoldWeights:
     """Noised gradients through the steps of the fit.
 
     Parameters

@@ -1,8 +1,8 @@
 """The noise of prototypes, foretold from public facts in closed form.
 
-The course of training (looks, shares, steps) is that of the fit, made from the row count as if it
+The schedule of training (looks, shares, steps) is that of the fit, made from the row count as if it
 had been released; centre and radius are those of evenly spread rows. A learned metric cannot be
-foretold: its looks are paid for, and its space is taken to be that without one.
+foretold: its accesses are paid for, and its space is taken to be that without one.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from voile.models.lvq.settings import (
 )
 from voile.models.lvq.space import Space
 from voile.models.lvq.train import noise_of_average
-from voile.planning.facts import Facts
+from voile.planning.facts import ForecastFacts
 from voile.planning.noise import ColumnNoise, noise_multiplier
 from voile.privacy.budget import Budget
 from voile.privacy.calibrate import calibrate
@@ -42,12 +42,14 @@ _AWAY = 0.5
 """Distance of a class's mean from the centre, relative to the radius."""
 
 
-def forecast_prototypes(facts: Facts, budget: Budget, kind: Kind) -> tuple[ColumnNoise, ...]:
+def forecast_prototypes(
+    facts: ForecastFacts, budget: Budget, kind: Kind
+) -> tuple[ColumnNoise, ...]:
     """Expected noise of a prototype's coordinates.
 
     Parameters
     ----------
-    facts : Facts
+    facts : ForecastFacts
     budget : Budget
         Finite.
     kind : {"lvq1", "glvq", "gmlvq"}
@@ -62,8 +64,8 @@ def forecast_prototypes(facts: Facts, budget: Budget, kind: Kind) -> tuple[Colum
     d = len(Features(facts.complete))
     radius = math.sqrt(sum(map(_variance, facts.complete.values())))
     error = noise_multiplier(plan, CENTRE_LOOK) * math.sqrt(3.0) * each
-    looks = [event for event in plan.events if isinstance(event, Gaussian)]
-    total = math.fsum(one.count / one.noise_multiplier**2 for one in looks)
+    accesses = [event for event in plan.events if isinstance(event, Gaussian)]
+    total = math.fsum(one.count / one.noise_multiplier**2 for one in accesses)
     start = Start(
         max(rows, 10.0),
         Space(facts.complete, np.zeros(d), radius),

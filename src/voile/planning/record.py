@@ -128,7 +128,7 @@ class Forecast(Record):
 
     @property
     def gaussian(self) -> bool:
-        """Whether every look is Gaussian, so that attackers are bounded by mu and not epsilon."""
+        """Whether every access is Gaussian, so that attackers are bounded by mu and not epsilon."""
         return self.model != "locally_linear"
 
     @property

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from voile.codec import Order
-from voile.planning.facts import Facts, ModelName
+from voile.planning.facts import ForecastFacts, ModelName
 
 Level = Literal["clear", "broad", "strongest", "too little"]
 
@@ -84,7 +84,7 @@ class Rule:
         return f"{value:,.0f}{sign}" if value >= 1000 else f"{value:.3g}{sign}"
 
 
-def make_rule(facts: Facts, model: ModelName, worth_seeing: float | None) -> Rule:
+def make_rule(facts: ForecastFacts, model: ModelName, worth_seeing: float | None) -> Rule:
     """The rule for a model and a target."""
     if model in ("glvq", "gmlvq", "lvq1"):
         things, units, worth = "prototypes", OF_THE_RANGE, OF_RANGE

@@ -3,7 +3,7 @@
 Gaussian events compose in closed form; everything else goes through the privacy loss distributions
 of Google's dp-accounting, always with its pessimistic estimate. This is the composition of events
 that were *fixed in advance*; across decisions made after seeing results the ledger's filter counts
-(privacy/filter.py). Proofs: docs/proofs/accounting.md.
+(privacy/ledger/filter.py). Proofs: docs/proofs/accounting.md.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from dp_accounting.pld import privacy_loss_distribution as pld_module
 from scipy.optimize import brentq
 
 from voile.errors import SettingError
-from voile.privacy.budget import Relation
+from voile.privacy.budget import NeighbouringRelation
 from voile.privacy.events import (
     Approximate,
     Event,
@@ -42,8 +42,8 @@ _LARGEST_LOSS = 500.0
 """Loss of one look beyond which nothing is protected, and distributions outgrow any memory."""
 
 _NEIGHBOURS = {
-    Relation.ADD_REMOVE: privacy_accountant.NeighboringRelation.ADD_OR_REMOVE_ONE,
-    Relation.REPLACE_ONE: privacy_accountant.NeighboringRelation.REPLACE_ONE,
+    NeighbouringRelation.ADD_REMOVE: privacy_accountant.NeighboringRelation.ADD_OR_REMOVE_ONE,
+    NeighbouringRelation.REPLACE_ONE: privacy_accountant.NeighboringRelation.REPLACE_ONE,
 }
 
 
@@ -55,20 +55,20 @@ class Loss:
     ----------
     mu : float
         GDP parameter of all Gaussian events together.
-    chance : float
+    failure : float
         Probability that something outside that analysis goes wrong: a threshold lets a lone value
-        pass, an approximate look discloses its rows. Added to every delta.
+        pass, an approximate access discloses its rows. Added to every delta.
     other : PrivacyLossDistribution or None
         Composition of *all* events when some are not Gaussian (then it includes mu).
     unprotected : bool
         Whether any event has no noise at all.
     pure : float
-        Sum of epsilons when all events are pure (Laplace, selection) but for their chance, else
+        Sum of epsilons when all events are pure (Laplace, selection) but for their failures, else
         ``inf``. It holds for delta 0, where discretised distributions have nothing to say.
     """
 
     mu: float
-    chance: float
+    failure: float
     other: Any = None
     unprotected: bool = False
     pure: float = math.inf
@@ -84,13 +84,13 @@ class Loss:
             value = float(self.other.get_delta_for_epsilon(epsilon))
             if epsilon >= self.pure:
                 value = 0.0
-        return min(1.0, value + self.chance)
+        return min(1.0, value + self.failure)
 
     def epsilon(self, delta: float) -> float:
         """Smallest epsilon for which the events are (epsilon, delta)-DP; ``inf`` if none is."""
-        if self.unprotected or self.chance > delta:
+        if self.unprotected or self.failure > delta:
             return math.inf
-        rest = delta - self.chance
+        rest = delta - self.failure
         if self.other is None:
             return epsilon_of(self.mu, rest)
         # Losses are kept, and asked again by every fit with the same plan; the answer takes 0.1 s.
@@ -98,21 +98,21 @@ class Loss:
             self._known[rest] = float(self.other.get_epsilon_for_delta(rest))
         return min(self._known[rest], self.pure)
 
-    def gdp(self, chance: float) -> float:
-        """Smallest mu for which the loss is mu-GDP outside an event of probability ``chance``.
+    def gdp(self, failure: float) -> float:
+        """Smallest mu for which the loss is mu-GDP outside an event of probability ``failure``.
 
-        Exact for Gaussian events (which do not use ``chance``). Otherwise the curve
-        delta(epsilon) must lie below chance + (1 - chance) delta_mu(epsilon) for all epsilon >= 0
+        Exact for Gaussian events (which do not use ``failure``). Otherwise the curve
+        delta(epsilon) must lie below failure + (1 - failure) delta_mu(epsilon) for all epsilon >= 0
         in both directions; it is checked at grid points, each against the *next* point of the
         decreasing right-hand side, which proves it in between too.
         """
         if self.other is None:
             return self.mu
-        return _dominating_mu(self.other, chance)
+        return _dominating_mu(self.other, failure)
 
 
-def _dominating_mu(distribution: Any, chance: float) -> float:
-    reach = max(float(distribution.get_epsilon_for_delta(chance)), 0.0)
+def _dominating_mu(distribution: Any, failure: float) -> float:
+    reach = max(float(distribution.get_epsilon_for_delta(failure)), 0.0)
     if math.isinf(reach):
         return math.inf
     if reach == 0:
@@ -120,7 +120,7 @@ def _dominating_mu(distribution: Any, chance: float) -> float:
     # At `reach` the curve is at most `chance`, and it decreases from there on.
     points = np.linspace(0.0, reach, 2048)
     needed = np.asarray(distribution.get_delta_for_epsilon(points), dtype=np.float64)
-    excess = (needed[:-1] - chance) / (1 - chance)
+    excess = (needed[:-1] - failure) / (1 - failure)
 
     def worst(log_mu: float) -> float:
         return float(np.max(excess - delta_of(math.exp(log_mu), points[1:])))
@@ -135,7 +135,7 @@ def _dominating_mu(distribution: Any, chance: float) -> float:
     return math.exp(root + 1e-6)
 
 
-def _distribution(event: Event, relation: Relation, interval: float) -> Any:
+def _distribution(event: Event, relation: NeighbouringRelation, interval: float) -> Any:
     """The dp-accounting distribution of one event, all its repetitions included."""
     match event:
         case Gaussian() | Threshold():
@@ -155,7 +155,7 @@ def _distribution(event: Event, relation: Relation, interval: float) -> Any:
                 event.noise_multiplier, value_discretization_interval=interval
             )
         case Pure() | Approximate():
-            # The delta of an approximate look is a chance, counted beside the distributions.
+            # The delta of an approximate access is a chance, counted beside the distributions.
             one = pld_module.from_privacy_parameters(
                 pld_common.DifferentialPrivacyParameters(event.epsilon, 0.0),
                 value_discretization_interval=interval,
@@ -168,8 +168,8 @@ def _distribution(event: Event, relation: Relation, interval: float) -> Any:
 def chance_of(events: Sequence[Event]) -> float:
     """Probability of what the distributions do not cover.
 
-    A threshold lets a lone value pass, or an approximate look discloses its rows. The noise itself
-    adds nothing: its samplers are exact (docs/proofs/noise.md).
+    A threshold lets a lone value pass, or an approximate access discloses its rows. The noise
+    itself adds nothing: its samplers are exact (docs/proofs/noise.md).
     """
     return math.fsum(
         event.count * event.delta for event in events if isinstance(event, (Threshold, Approximate))
@@ -178,7 +178,7 @@ def chance_of(events: Sequence[Event]) -> float:
 
 def compose(
     events: Sequence[Event],
-    relation: Relation = Relation.ADD_REMOVE,
+    relation: NeighbouringRelation = NeighbouringRelation.ADD_REMOVE,
     *,
     coarse: bool = False,
 ) -> Loss:
@@ -187,7 +187,7 @@ def compose(
     Parameters
     ----------
     events : sequence of Event
-    relation : Relation
+    relation : NeighbouringRelation
         Matters for Poisson-sampled events; others carry it in their noise multiplier.
     coarse : bool
         Quicker and more pessimistic, where privacy losses must be discretised.
@@ -197,18 +197,18 @@ def compose(
 
 # Few: a discretised distribution may take tens of megabytes.
 @lru_cache(maxsize=16)
-def _compose(events: tuple[Event, ...], relation: Relation, coarse: bool) -> Loss:
-    chance = chance_of(events)
+def _compose(events: tuple[Event, ...], relation: NeighbouringRelation, coarse: bool) -> Loss:
+    failure = chance_of(events)
     if any(isinstance(event, Unprotected) or _hopeless(event) for event in events):
-        return Loss(math.inf, chance, unprotected=True)
+        return Loss(math.inf, failure, unprotected=True)
     gaussians = [event for event in events if isinstance(event, (Gaussian, Threshold))]
     others = [event for event in events if not isinstance(event, (Gaussian, Threshold))]
     mu = math.sqrt(math.fsum(event.count / event.noise_multiplier**2 for event in gaussians))
     if not others:
-        return Loss(mu, chance)
-    looks = math.fsum(event.count for event in others)
-    if mu * mu > 2 * _LARGEST_LOSS or looks >= 2.0**53:  # the same, in a mixture
-        return Loss(math.inf, chance, unprotected=True)
+        return Loss(mu, failure)
+    accesses = math.fsum(event.count for event in others)
+    if mu * mu > 2 * _LARGEST_LOSS or accesses >= 2.0**53:  # the same, in a mixture
+        return Loss(math.inf, failure, unprotected=True)
     # Fine against the spread of the whole loss, so that small budgets are not rounded away.
     spread = math.sqrt(math.fsum(mu_squared(event) for event in events))
     interval = max(min(_FINE, spread / 300), 1e-7) * (_COARSENESS if coarse else 1)
@@ -225,11 +225,11 @@ def _compose(events: tuple[Event, ...], relation: Relation, coarse: bool) -> Los
     whole = parts[0]
     for part in parts[1:]:
         whole = whole.compose(part)
-    return Loss(mu, chance, other=whole, pure=math.fsum(map(pure_epsilon, events)))
+    return Loss(mu, failure, other=whole, pure=math.fsum(map(pure_epsilon, events)))
 
 
 def _hopeless(event: Event) -> bool:
-    """Whether one look loses so much that counting it is pointless; Gaussian ones need no grid."""
+    """Whether an access loses so much that counting is pointless; Gaussian ones need no grid."""
     match event:
         case Laplace():
             return 1 / event.noise_multiplier > _LARGEST_LOSS

@@ -1,4 +1,4 @@
-"""What may be spent (Budget) and between which tables the promise holds (Relation)."""
+"""What may be spent (Budget) and which tables are neighbours (NeighbouringRelation)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def plain_float(value: object) -> float:
         return math.nan
 
 
-class Relation(StrEnum):
+class NeighbouringRelation(StrEnum):
     """Which tables count as neighbours: those an observer must not tell apart."""
 
     ADD_REMOVE = "add_remove"
@@ -62,7 +62,7 @@ class Budget:
 
     @property
     def unlimited(self) -> bool:
-        """Whether this budget promises nothing (epsilon is infinite)."""
+        """Whether this budget guarantees nothing (epsilon is infinite)."""
         return math.isinf(self.epsilon)
 
     def __str__(self) -> str:

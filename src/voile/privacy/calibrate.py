@@ -7,7 +7,7 @@ is calibrated with the very accountant that later checks it.
 >>> from voile import Budget
 >>> plan = calibrate(
 ...     Budget(1.0, 1e-6),
-...     Plan((gaussian_share("bins", 0.1, count=14), gaussian_share("rounds", 0.9, count=140))),
+...     Plan((gaussian_step("bins", 0.1, count=14), gaussian_step("rounds", 0.9, count=140))),
 ... )
 """
 
@@ -21,7 +21,7 @@ from scipy.optimize import brentq
 
 from voile.errors import SettingError
 from voile.privacy.accounting import chance_of, compose, mu_squared, pure_epsilon
-from voile.privacy.budget import Budget, Relation
+from voile.privacy.budget import Budget, NeighbouringRelation
 from voile.privacy.events import (
     Approximate,
     Event,
@@ -34,8 +34,8 @@ from voile.privacy.events import (
     Threshold,
     Unprotected,
 )
-from voile.privacy.filter import SLACK, Filter
 from voile.privacy.gaussian_dp import epsilon_of, mu_of
+from voile.privacy.ledger.filter import SLACK, Filter
 
 _MARGIN = 1e-9
 """Noise is raised by this much, so that sums of parts never exceed the whole by rounding."""
@@ -47,27 +47,29 @@ _ROOM = 1e-6
 """Relative room that parts of a budget leave, so that a ledger never refuses one by rounding."""
 
 
-def gaussian_share(label: str, weight: float, *, count: int = 1) -> Step:
+def gaussian_step(label: str, weight: float, *, count: int = 1) -> Step:
     """A step of ``count`` Gaussian releases that together take ``weight`` shares of mu^2."""
     return Step(label, Gaussian(count, math.sqrt(count / weight)))
 
 
-def poisson_share(label: str, weight: float, *, rate: float, count: int) -> Step:
+def poisson_step(label: str, weight: float, *, rate: float, count: int) -> Step:
     """A step of ``count`` Poisson-sampled releases (weight by its central-limit mu^2)."""
     return Step(label, PoissonGaussian(count, rate * math.sqrt(count / weight), rate))
 
 
-def threshold_share(label: str, weight: float, *, delta: float, count: int = 1) -> Step:
+def threshold_step(label: str, weight: float, *, delta: float, count: int = 1) -> Step:
     """A step of ``count`` threshold releases; ``delta`` is for each of them."""
     return Step(label, Threshold(count, math.sqrt(count / weight), delta))
 
 
-def approximate_share(label: str, weight: float, *, delta: float, count: int = 1) -> Step:
+def approximate_step(label: str, weight: float, *, delta: float, count: int = 1) -> Step:
     """A step of ``count`` (epsilon, delta)-DP looks; ``delta`` is for each of them, and stays."""
     return Step(label, Approximate(count, math.sqrt(weight / count), delta))
 
 
-def calibrate(budget: Budget, shape: Plan, relation: Relation = Relation.ADD_REMOVE) -> Plan:
+def calibrate(
+    budget: Budget, shape: Plan, relation: NeighbouringRelation = NeighbouringRelation.ADD_REMOVE
+) -> Plan:
     """Scale the noise of a plan to a budget.
 
     Parameters
@@ -76,7 +78,7 @@ def calibrate(budget: Budget, shape: Plan, relation: Relation = Relation.ADD_REM
         ``epsilon=inf`` gives a plan without noise, whose receipt says "no guarantee".
     shape : Plan
         Steps whose noise multipliers matter only relative to each other.
-    relation : Relation
+    relation : NeighbouringRelation
 
     Returns
     -------
@@ -93,25 +95,25 @@ def calibrate(budget: Budget, shape: Plan, relation: Relation = Relation.ADD_REM
 
 
 @lru_cache(maxsize=256)
-def _calibrate(budget: Budget, shape: Plan, relation: Relation) -> Plan:
+def _calibrate(budget: Budget, shape: Plan, relation: NeighbouringRelation) -> Plan:
     events = [event for event in shape.events if event.count]
     if not events:
         return shape
     if any(isinstance(event, Unprotected) for event in events):
-        raise SettingError("A look without noise fits no finite budget: ask for epsilon=inf.")
-    pure, chance = math.fsum(map(pure_epsilon, events)), chance_of(events)
-    if budget.delta == chance and math.isfinite(pure):
-        # Nothing is left for a distribution to use (without approximate looks: delta is 0).
+        raise SettingError("An access without noise fits no finite budget: ask for epsilon=inf.")
+    pure, failure = math.fsum(map(pure_epsilon, events)), chance_of(events)
+    if budget.delta == failure and math.isfinite(pure):
+        # Nothing is left for a distribution to use (without approximate accesses: delta is 0).
         factor = pure / budget.epsilon
-    elif budget.delta <= chance:
+    elif budget.delta <= failure:
         raise SettingError(
             f"delta {budget.delta:g} is too small for this plan: Gaussian noise needs some, and "
-            f"thresholds and approximate looks alone take {chance:.3g}. Give a larger delta, give "
-            "such looks a smaller one, or list the categories in the schema."
+            f"thresholds and approximate accesses alone take {failure:.3g}. Give a larger delta, "
+            "give such accesses a smaller one, or list the categories in the schema."
         )
     elif all(isinstance(event, (Gaussian, Threshold)) for event in events):
         loss = compose(events, relation)
-        factor = loss.mu / mu_of(budget.epsilon, budget.delta - loss.chance)
+        factor = loss.mu / mu_of(budget.epsilon, budget.delta - loss.failure)
     else:
         factor = _search(budget, events, relation)
     return Plan(tuple(Step(s.label, _scaled(s.event, factor * (1 + _MARGIN))) for s in shape))
@@ -127,7 +129,7 @@ def _scaled(event: Event, factor: float) -> Event:
             return event
 
 
-def _search(budget: Budget, events: list[Event], relation: Relation) -> float:
+def _search(budget: Budget, events: list[Event], relation: NeighbouringRelation) -> float:
     """Smallest common noise factor within the budget, by the privacy loss distributions.
 
     A coarse discretisation finds the neighbourhood cheaply; the answer itself is confirmed with
@@ -221,7 +223,7 @@ def shrink_to(planned: Budget, left: Budget) -> Budget:
 
 
 def gaussian_of(budget: Budget) -> Gaussian:
-    """The one Gaussian look that costs a budget: what a job costs, before it has a plan.
+    """The one Gaussian access that costs a budget: what a job costs, before it has a plan.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """Privacy events as data: what was done to the rows, never what came out.
 
-An event says how noisy a look at the rows was; the accountant interprets it, the ledger stores it,
-the receipt prints it. ``noise_multiplier`` is the noise scale divided by the sensitivity of the
+An event says how noisy an access to the rows was; the accountant interprets it, the ledger stores
+it, the receipt prints it. ``noise_multiplier`` is the noise scale divided by the sensitivity of the
 query under the neighbouring relation of the plan (for a Poisson-sampled event: divided by the bound
 on one row's share, which is what dp-accounting expects), so an event needs no unit.
 """
@@ -181,7 +181,7 @@ class Threshold(Event):
 
 @dataclass(frozen=True, slots=True)
 class Unprotected(Event):
-    """A look at the rows without noise: no guarantee, whatever else is done."""
+    """An access to the rows without noise: no guarantee, whatever else is done."""
 
     kind: ClassVar[str] = "unprotected"
 
@@ -206,7 +206,7 @@ class Step(Writable):
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """All looks at the rows that one job will make, fixed before the first of them."""
+    """All accesses to the rows that one job will make, fixed before the first of them."""
 
     steps: tuple[Step, ...]
 

@@ -63,7 +63,7 @@ def mu_of(epsilon: float, delta: float) -> float:
     """Largest mu for which mu-GDP implies (epsilon, delta)-DP.
 
     The same number is the analytic Gaussian mechanism of Balle & Wang (ICML 2018): noise of scale
-    sensitivity / mu. Rounded down by 1e-12, so that the answer never promises too much.
+    sensitivity / mu. Rounded down by 1e-12, so that the answer never guarantees too much.
     """
     if math.isinf(epsilon):
         return math.inf

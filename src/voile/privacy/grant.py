@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from voile.errors import PlanError
 from voile.privacy import noise
-from voile.privacy.budget import Relation
+from voile.privacy.budget import NeighbouringRelation
 from voile.privacy.events import Event, Plan
 from voile.schema.unit import ROW
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Ticket:
-    """One look at the rows of one table; torn when the vault opens for it."""
+    """One access to the rows of one table; torn when the vault opens for it."""
 
     def __init__(self, grant: Grant, label: str, event: Event) -> None:
         self.grant = grant
@@ -28,7 +28,7 @@ class Ticket:
         self._used = False
 
     @property
-    def relation(self) -> Relation:
+    def relation(self) -> NeighbouringRelation:
         """Neighbouring relation under which the event was priced."""
         return self.grant.relation
 
@@ -38,12 +38,12 @@ class Ticket:
         with self.grant._lock:
             if self._used:
                 raise PlanError(
-                    f"The look {self.label!r} was used already: each opening of the vault needs a "
-                    "ticket of its own."
+                    f"The access {self.label!r} was used already: each opening of the vault needs "
+                    "a ticket of its own."
                 )
             if token is not self.grant._token:
                 raise PlanError(
-                    f"The look {self.label!r} was paid for another table: pay the plan for the "
+                    f"The access {self.label!r} was paid for another table: pay the plan for the "
                     "table it is carried out on."
                 )
             self._used = True
@@ -59,7 +59,7 @@ class Ticket:
 
 
 class Grant:
-    """The looks that one ledger entry has paid for, and how many of them were used.
+    """The accesses that one ledger entry has paid for, and how many of them were used.
 
     ``unit`` says who is protected, where it is not whom the schema names (a whole client).
     """
@@ -86,7 +86,7 @@ class Grant:
         self._process = os.getpid()
 
     def take(self, label: str, *, again: bool = False) -> Ticket:
-        """One look of the step ``label``; refuses more than the plan announced.
+        """One access of the step ``label``; refuses more than the plan announced.
 
         ``again``: instead of one that was taken, and of which nothing was released.
         """
@@ -97,7 +97,7 @@ class Grant:
                 return Ticket(self, label, event)
             if self._taken[label] >= event.count:
                 raise PlanError(
-                    f"The plan announced {event.count} looks for {label!r} and all are taken: "
+                    f"The plan announced {event.count} accesses for {label!r} and all are taken: "
                     "announce more before the first one."
                 )
             self._taken[label] += 1
@@ -130,7 +130,7 @@ class Grant:
 
     @property
     def noise(self) -> noise.NoiseSource:
-        """Where the noise of all looks came from; one fixed seed spoils the whole."""
+        """Where the noise of all accesses came from; one fixed seed spoils the whole."""
         with self._lock:
             fixed = noise.NoiseSource.FIXED in self._noise
         return noise.NoiseSource.FIXED if fixed else noise.NoiseSource.SYSTEM

@@ -111,7 +111,7 @@ def fixed_noise(seed: int) -> Iterator[None]:
 
 def current_source() -> NoiseSource:
     """Say where a draw made now would take its bits from; the receipt writes it down."""
-    # An audit that listens knows the noise: what is made meanwhile promises nothing.
+    # An audit that listens knows the noise: what is made meanwhile guarantees nothing.
     return NoiseSource.FIXED if _fixed_keys.get() or current() else NoiseSource.SYSTEM
 
 

@@ -182,7 +182,7 @@ def decide(shape: Shape, scale: Fraction, first: int, second: int, stream: BitSt
     return -size if negative else size
 
 
-class _Settings(NamedTuple):
+class _ShapeSettings(NamedTuple):
     """What the kernel wants to know besides the table, in its order; see `kernels.draw`."""
 
     constant: float
@@ -194,13 +194,13 @@ class _Settings(NamedTuple):
     one_zero: bool
 
 
-def settings_of(shape: Shape, scale: float) -> _Settings:
+def settings_of(shape: Shape, scale: float) -> _ShapeSettings:
     """Make the numbers the kernel needs for a scale, in grid steps."""
     unit = 2.0**-_UNIT_BITS
     fraction, exponent = math.frexp(scale)
     # scale = mantissa * 2**(exponent - 53); a block is 2**-4 and the position in it has 53 bits.
     shift = _BLOCK_BITS + kernels.POSITION_BITS + 53 - exponent
-    return _Settings(
+    return _ShapeSettings(
         constant=shape.constant * unit,
         linear=2 * shape.quadratic * unit,
         quadratic=shape.quadratic * unit,

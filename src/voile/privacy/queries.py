@@ -1,4 +1,4 @@
-"""Queries: what one row may add to a sum, with a bound that is enforced, not promised.
+"""Queries: what one row may add to a sum, with a bound that is enforced, not guaranteed.
 
 A query is public: it is made from the schema and from values released so far. It maps each row to
 a vector ("share") whose L2 norm is at most ``bound``; a mechanism sums the shares inside the vault
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.errors import SettingError
-from voile.privacy.budget import Relation
+from voile.privacy.budget import NeighbouringRelation
 from voile.privacy.preparations import Preparation, last_kept
 from voile.privacy.query_kernels import clipped_total, place, weighted_counts
 from voile.privacy.sources.block import Block
@@ -100,7 +100,7 @@ class Query(ABC):
         return True
 
     @abstractmethod
-    def shares(self, block: Block) -> NDArray[np.float64]:
+    def contributions(self, block: Block) -> NDArray[np.float64]:
         """Share of each row, shape (rows, size), before clipping."""
 
     def total(self, block: Block, grid: float) -> NDArray[np.int64]:
@@ -114,7 +114,7 @@ class Query(ABC):
         return result
 
     def _clipped(self, block: Block, grid: float) -> NDArray[np.int64]:
-        shares = self.shares(block)
+        shares = self.contributions(block)
         # A vector that numpy would stretch, or a row counted twice, would exceed the bound.
         if shares.shape != (block.rows, self.size):
             raise SettingError(
@@ -122,23 +122,29 @@ class Query(ABC):
             )
         return clipped_total(shares, self.bound, grid, signed=self.signed, weights=block.weights)
 
-    def sensitivity(self, relation: Relation) -> float:
+    def sensitivity(self, relation: NeighbouringRelation) -> float:
         """How far neighbouring tables' sums can lie apart in L2.
 
         Adding or removing a row: ``bound``. Replacing one: twice that, or sqrt(2) times if no share
         has a negative entry, because then |a - b|^2 = |a|^2 + |b|^2 - 2ab <= 2 bound^2.
         """
-        if relation is Relation.ADD_REMOVE:
+        if relation is NeighbouringRelation.ADD_REMOVE:
             return self.bound
         return self.bound * (2.0 if self.signed else math.sqrt(2.0))
 
-    def sensitivity_l1(self, relation: Relation) -> float:
+    def sensitivity_l1(self, relation: NeighbouringRelation) -> float:
         """The same in L1, for Laplace noise: at most sqrt(size) times the L2 bound per row."""
-        return self.bound * math.sqrt(self.size) * (1 if relation is Relation.ADD_REMOVE else 2)
+        return (
+            self.bound
+            * math.sqrt(self.size)
+            * (1 if relation is NeighbouringRelation.ADD_REMOVE else 2)
+        )
 
-    def sensitivity_max(self, relation: Relation) -> float:
+    def sensitivity_max(self, relation: NeighbouringRelation) -> float:
         """The same for the largest single entry, for private selection."""
-        return self.bound * (2 if relation is Relation.REPLACE_ONE and self.signed else 1)
+        return self.bound * (
+            2 if relation is NeighbouringRelation.REPLACE_ONE and self.signed else 1
+        )
 
 
 class CellQuery(Query):
@@ -159,7 +165,7 @@ class CellQuery(Query):
     def cells(self, block: Block) -> Sequence[NDArray[np.int64]]:
         """Cell of each row in each partition."""
 
-    def shares(self, block: Block) -> NDArray[np.float64]:
+    def contributions(self, block: Block) -> NDArray[np.float64]:
         """One-hot rows, for tests and small blocks."""
         result = np.zeros((block.rows, self.size))
         for cells in self.cells(block):
@@ -183,11 +189,11 @@ class CellQuery(Query):
             counts += np.bincount(cells, minlength=self.size)
         return counts * units
 
-    def sensitivity_l1(self, relation: Relation) -> float:
+    def sensitivity_l1(self, relation: NeighbouringRelation) -> float:
         """One row adds 1 per partition; replacing it moves two cells."""
-        return float(self.levels * (1 if relation is Relation.ADD_REMOVE else 2))
+        return float(self.levels * (1 if relation is NeighbouringRelation.ADD_REMOVE else 2))
 
-    def sensitivity_max(self, relation: Relation) -> float:
+    def sensitivity_max(self, relation: NeighbouringRelation) -> float:
         """No single count moves by more than one."""
         return 1.0
 
@@ -303,7 +309,7 @@ class NumberCounts(ColumnCells):
 @sendable
 @dataclass(frozen=True)
 class Together(Query):
-    """Several queries asked in one look: their vectors end to end."""
+    """Several queries asked in one access: their vectors end to end."""
 
     parts: tuple[Query, ...]
 
@@ -347,23 +353,23 @@ class Together(Query):
         """Whether every part does."""
         return all(part.fits(prepared, schema) for part in self.parts)
 
-    def shares(self, block: Block) -> NDArray[np.float64]:
+    def contributions(self, block: Block) -> NDArray[np.float64]:
         """Shares of the parts side by side."""
-        return np.hstack([part.shares(block) for part in self.parts])
+        return np.hstack([part.contributions(block) for part in self.parts])
 
     def total(self, block: Block, grid: float) -> NDArray[np.int64]:
         """Each part clips to its own bound."""
         return np.concatenate([part.total(block, grid) for part in self.parts])
 
-    def sensitivity(self, relation: Relation) -> float:
+    def sensitivity(self, relation: NeighbouringRelation) -> float:
         """Norms of the parts add in squares."""
         return math.sqrt(math.fsum(part.sensitivity(relation) ** 2 for part in self.parts))
 
-    def sensitivity_l1(self, relation: Relation) -> float:
+    def sensitivity_l1(self, relation: NeighbouringRelation) -> float:
         """Norms of the parts add."""
         return math.fsum(part.sensitivity_l1(relation) for part in self.parts)
 
-    def sensitivity_max(self, relation: Relation) -> float:
+    def sensitivity_max(self, relation: NeighbouringRelation) -> float:
         """The largest of the parts."""
         return max(part.sensitivity_max(relation) for part in self.parts)
 

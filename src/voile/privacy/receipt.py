@@ -1,4 +1,4 @@
-"""The receipt: what was promised, to whom, and every look at the rows that the promise covers."""
+"""The receipt: what is guaranteed, to whom, and every access to the rows that this covers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from voile.codec import Order, Readable
 from voile.errors import PlanError, ReceiptError
 from voile.privacy import noise
 from voile.privacy.accounting import compose, mu_squared
-from voile.privacy.budget import Budget, Relation
+from voile.privacy.budget import Budget, NeighbouringRelation
 from voile.privacy.events import (
     Event,
     Gaussian,
@@ -21,10 +21,10 @@ from voile.privacy.events import (
     Threshold,
     Unprotected,
 )
-from voile.privacy.filter import Amount, Filter
 from voile.privacy.gaussian_dp import epsilon_of
 from voile.privacy.grant import Grant
 from voile.privacy.ledger import Entry, KnownBy, Ledger
+from voile.privacy.ledger.filter import Amount, Filter
 from voile.privacy.signing import SIGNATURE, SigningKey, check_record
 from voile.stored import Count, Share, Stored, Unknown
 from voile.strict import Strict
@@ -59,12 +59,12 @@ class Receipt(Readable):
         The job.
     epsilon, delta : float
         The guarantee; epsilon is ``inf`` without one.
-    relation : Relation
+    relation : NeighbouringRelation
         Neighbouring tables.
     unit : str
         Who or what is protected.
     lines : tuple of ReceiptLine
-        Every look at the rows.
+        Every access to the rows.
     noise : str
         Where the noise came from.
     entry, dataset, at, who : str
@@ -84,7 +84,16 @@ class Receipt(Readable):
     strict: ClassVar[Strict] = Strict(ReceiptError, "a receipt")
     format: ClassVar[int] = 1
     file_order: ClassVar[Order] = (
-        *("format", "version", "what", "guarantee=promise", "epsilon", "delta", "relation", "unit"),
+        *(
+            "format",
+            "version",
+            "what",
+            "guarantee=guarantee",
+            "epsilon",
+            "delta",
+            "relation",
+            "unit",
+        ),
         *("noise", "entry", "dataset", "at", "who", "known_by", "digest", "lines", "notes"),
         "signature",
     )
@@ -92,7 +101,7 @@ class Receipt(Readable):
     what: str
     epsilon: Unknown
     delta: Share
-    relation: Relation
+    relation: NeighbouringRelation
     unit: str
     lines: Annotated[tuple[ReceiptLine, ...], Stored(name="looks")]
     noise: str
@@ -107,20 +116,22 @@ class Receipt(Readable):
     signature: Annotated[Mapping[str, str] | None, Stored(optional=True)] = None
 
     @property
-    def guarantee(self) -> bool:
+    def has_guarantee(self) -> bool:
         """Whether there is one."""
         return math.isfinite(self.epsilon) and self.noise == str(noise.NoiseSource.SYSTEM)
 
     @property
-    def promise(self) -> str:
+    def guarantee(self) -> str:
         """The guarantee in a sentence."""
         if not math.isfinite(self.epsilon):
             if not self.lines:
                 return "no guarantee is known: nothing is told of how the rows were looked at"
-            return "no guarantee: at least one look at the rows had no noise"
-        if not self.guarantee:
+            return "no guarantee: at least one access to the rows had no noise"
+        if not self.has_guarantee:
             return f"no guarantee: the noise came from a {self.noise}"
-        other = "added or removed" if self.relation is Relation.ADD_REMOVE else "replaced"
+        other = (
+            "added or removed" if self.relation is NeighbouringRelation.ADD_REMOVE else "replaced"
+        )
         return (
             f"({self.epsilon:.4g}, {self.delta:.3g})-differential privacy for one {self.unit} "
             f"{other}"
@@ -147,8 +158,8 @@ class Receipt(Readable):
         return "\n".join(
             [
                 f"Receipt for {self.what}",
-                f"  {self.promise}",
-                f"  {'looks at the rows':<{width}}  {'used':>5} of {'plan':<5} {'share':>7}  "
+                f"  {self.guarantee}",
+                f"  {'accesses to the rows':<{width}}  {'used':>5} of {'plan':<5} {'share':>7}  "
                 "noise / sensitivity",
                 *rows,
                 f"  noise from {self.noise}; voile {self.version}",
@@ -176,13 +187,13 @@ def write_receipt(grant: Grant, budget: Budget, *later: Grant) -> Receipt:
     budget : Budget
         The job's own budget; its delta is the one for which epsilon is stated.
     *later : Grant
-        Of the same reservation, decided on after the first: Gaussian looks only, whose adaptive
-        composition is that of looks fixed in advance (docs/proofs/filter.md).
+        Of the same reservation, decided on after the first: Gaussian accesses only, whose adaptive
+        composition is that of accesses fixed in advance (docs/proofs/filter.md).
     """
     plan = Plan(tuple(step for one in (grant, *later) for step in one.plan))
     known = (Gaussian, Threshold, Unprotected)
     if later and not all(isinstance(event, known) for event in plan.events):
-        raise PlanError("Looks that were decided on one after the other must all be Gaussian.")
+        raise PlanError("Accesses that were decided on one after the other must all be Gaussian.")
     loss = compose(plan.events, grant.relation)
     openings = {label: n for one in (grant, *later) for label, n in one.openings.items()}
     return Receipt(
@@ -255,7 +266,7 @@ def write_running_receipt(
     events = [step.event for step in steps]
     prices = Filter(Budget(budget.epsilon, budget.delta), ledger.relation)
     paid = prices.price_apart(events) if math.isfinite(budget.epsilon) else Amount(math.inf)
-    delta = budget.delta - paid.chance
+    delta = budget.delta - paid.failure
     known = math.isfinite(paid.loss) and delta > 0
     parts = [mu_squared(event) for event in events]
     whole = math.fsum(parts)

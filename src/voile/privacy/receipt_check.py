@@ -1,4 +1,4 @@
-"""Whether a receipt says what follows from the looks that it lists; the rows are not needed."""
+"""Whether a receipt says what follows from the accesses that it lists; the rows are not needed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _CLOSE = 1e-6
 
 
 def check_receipt(receipt: Receipt, said: str | None = None) -> None:
-    """Compute a receipt's claim again from its looks.
+    """Compute a receipt's claim again from its accesses.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ def check_receipt(receipt: Receipt, said: str | None = None) -> None:
     Raises
     ------
     ReceiptError
-        If the looks cost more than the receipt says, or were used more often than planned.
+        If the accesses cost more than the receipt says, or were used more often than planned.
     """
     for line in receipt.lines:
         if line.openings > line.event.count:
@@ -44,13 +44,13 @@ def check_receipt(receipt: Receipt, said: str | None = None) -> None:
         )
         if not receipt.epsilon >= needed * (1 - _CLOSE):
             raise ReceiptError(
-                f"The receipt is wrong: it says epsilon {receipt.epsilon:.4g}, and the looks that "
-                f"it lists cost {needed:.4g} at delta {receipt.delta:g}. Do not rely on it."
+                f"The receipt is wrong: it says epsilon {receipt.epsilon:.4g}, and the accesses "
+                f"that it lists cost {needed:.4g} at delta {receipt.delta:g}. Do not rely on it."
             )
-    if said is not None and said != receipt.promise:
+    if said is not None and said != receipt.guarantee:
         raise ReceiptError(
             "The receipt is wrong: its sentence for people does not say what its numbers say "
-            f"({receipt.promise}). Do not rely on it."
+            f"({receipt.guarantee}). Do not rely on it."
         )
 
 
@@ -78,7 +78,7 @@ def check_entry(receipt: Receipt, ledger: LedgerReading) -> Entry:
         )
     if _count(receipt.lines) != _count(step for one in _job(entry, entries) for step in one.plan):
         raise ReceiptError(
-            "The receipt lists other looks than the ledger has paid for: it was changed."
+            "The receipt lists other accesses than the ledger has paid for: it was changed."
         )
     return entry
 
@@ -99,10 +99,10 @@ def _job(entry: Entry, entries: Sequence[Entry]) -> list[Entry]:
     return [one for one in charges if one.parent == entry.parent]
 
 
-def _count(looks: Iterable[ReceiptLine | Step]) -> dict[tuple[str, Event], int]:
-    """How often each look was announced."""
+def _count(accesses: Iterable[ReceiptLine | Step]) -> dict[tuple[str, Event], int]:
+    """How often each access was announced."""
     counts: dict[tuple[str, Event], int] = {}
-    for one in looks:
+    for one in accesses:
         key = (one.label, replace(one.event, count=1))
         counts[key] = counts.get(key, 0) + one.event.count
     return {key: count for key, count in counts.items() if count}

@@ -164,12 +164,12 @@ def _closed(remedy: str) -> VaultError:
 
 
 def open_rows(table: PrivateTable, ticket: Ticket) -> RowSource:
-    """Open the vault for one look that was paid for; for mechanisms alone."""
+    """Open the vault for one access that was paid for; for mechanisms alone."""
     ticket.tear(table.token)
     tape = current()
     if tape is not None:
         tape.open(_ROWS[table], ticket)
-    return _ROWS[table].look(ticket)
+    return _ROWS[table].access(ticket)
 
 
 def keep(

@@ -24,7 +24,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from voile.errors import DataError, VoileError
-from voile.privacy.budget import Relation
+from voile.privacy.budget import NeighbouringRelation
 from voile.privacy.events import Event, Plan
 from voile.privacy.wire_types import fit_fields
 from voile.schema import Schema
@@ -33,7 +33,7 @@ C = TypeVar("C", bound=type)
 
 _CLASSES: dict[str, type] = {}
 _LASTING: set[type] = {Schema}
-_ENUMS: dict[str, type[StrEnum]] = {"Relation": Relation}
+_ENUMS: dict[str, type[StrEnum]] = {"NeighbouringRelation": NeighbouringRelation}
 _KINDS = "biuf"
 _LENGTH = struct.Struct("<I")
 _DEEPEST = 32
@@ -56,7 +56,7 @@ def lasting(cls: C) -> C:
 
 @contextmanager
 def declared(*classes: type) -> Iterator[None]:
-    """Declare classes for a while: what audits send to their own desks, and nobody else knows."""
+    """Declare classes for a while: what audits send to their own agents, and nobody else knows."""
     new: list[str] = []
     try:
         for one in classes:
@@ -256,7 +256,7 @@ class Unpacker:
         try:
             (length,) = _LENGTH.unpack_from(body)
             head = json.loads(body[_LENGTH.size : _LENGTH.size + length].decode())
-            reading = _Reading(memoryview(body)[_LENGTH.size + length :], self._held)
+            reading = _WireReading(memoryview(body)[_LENGTH.size + length :], self._held)
             value = reading.value(head, 0)
         except VoileError:
             raise
@@ -293,7 +293,7 @@ _FACTS: WeakValueDictionary[str, Any] = WeakValueDictionary()
 _READ: deque[_Read] = deque(maxlen=4)
 
 
-class _Reading:
+class _WireReading:
     """One message while it is read."""
 
     def __init__(self, data: memoryview, held: Mapping[str, tuple[Any, int]]) -> None:

@@ -15,7 +15,7 @@ ROW = "row"
 class Unit:
     """The privacy unit: all rows with the same value in a column belong to one.
 
-    The promise then covers a unit with all its rows. At most ``rows`` rows of each are used (the
+    The guarantee then covers a unit with all its rows. At most ``rows`` rows of each are used (the
     first ones); noise grows in proportion to ``rows``. Rows without a readable value are not used.
 
     Parameters

@@ -1,4 +1,4 @@
-"""Making a private summary: one plan, one ledger entry, one look per column."""
+"""Making a private summary: one plan, one ledger entry, one access per column."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from voile.errors import SchemaError, SettingError
 from voile.privacy.budget import Budget
-from voile.privacy.calibrate import calibrate, gaussian_share
+from voile.privacy.calibrate import calibrate, gaussian_step
 from voile.privacy.discovery import complete, discovery_shape, find_histogram
 from voile.privacy.discovery.missing import unknown
 from voile.privacy.events import Plan
@@ -75,9 +75,9 @@ def summarize(
     known_rows = table.schema.rows
     shape = Plan(
         (
-            *(() if known_rows else (gaussian_share(_ROWS, _ROWS_WEIGHT),)),
+            *(() if known_rows else (gaussian_step(_ROWS, _ROWS_WEIGHT),)),
             *discovery_shape(table.schema, _DISCOVERY_WEIGHT, delta),
-            gaussian_share(_COLUMNS, _COLUMNS_WEIGHT, count=len(table.schema)),
+            gaussian_step(_COLUMNS, _COLUMNS_WEIGHT, count=len(table.schema)),
         )
     )
     plan = calibrate(budget, shape, book.relation)

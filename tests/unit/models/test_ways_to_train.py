@@ -55,7 +55,7 @@ def test_a_table_is_paid_like_rows():
     model.fit_table(protect(X, Y, schema=SCHEMA))
     (entry,) = ledger.history()
     assert entry.what == "EBMClassifier.fit_table"
-    assert model.receipt_.guarantee
+    assert model.receipt_.has_guarantee
 
 
 def test_a_seed_stands_in_for_a_random_state_that_nobody_gave():

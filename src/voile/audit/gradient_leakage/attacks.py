@@ -226,7 +226,7 @@ class _Search:
         self.target = Target(exact, update, shape, count, labels, clean)
 
     def run(
-        self, method: str, steps: int, restarts: int, chance: np.random.Generator
+        self, method: str, steps: int, restarts: int, rng: np.random.Generator
     ) -> Reconstruction | None:
         """What a method finds; None if it does not apply."""
         if method == "analytic":
@@ -240,19 +240,19 @@ class _Search:
             return self._record(method, SearchPath(grey, (), (0,), grey[None]))
         found: list[Reconstruction] = []
         for restart in range(restarts):
-            start = chance.uniform(0.0, 1.0, (self.count, *self.shape))
+            start = rng.uniform(0.0, 1.0, (self.count, *self.shape))
             if method == "dlg":
-                scores = chance.normal(size=(self.count, self.classes)) if self.optimise else None
-                course = search_dlg(self.target, start, steps, start_labels=scores)
+                scores = rng.normal(size=(self.count, self.classes)) if self.optimise else None
+                schedule = search_dlg(self.target, start, steps, start_labels=scores)
             else:
                 single = copy_module(self.module, double=False)
                 target = Target(
                     single, self.update, self.shape, self.count, self.labels, self.clean
                 )
                 weight = VARIATIONS[restart % len(VARIATIONS)]
-                course = search_cosine_tv(target, start, steps, weight)
-            found.append(self._record(method, course))
-            if self.target.judge(course.images) < _MATCHED:
+                schedule = search_cosine_tv(target, start, steps, weight)
+            found.append(self._record(method, schedule))
+            if self.target.judge(schedule.images) < _MATCHED:
                 break
         return self._best(found)
 
@@ -284,17 +284,17 @@ class _Search:
         best = np.argsort(-gains[rows, columns], kind="stable")[: self.count]
         return np.asarray(candidates[rows[best]])
 
-    def _record(self, method: str, course: SearchPath) -> Reconstruction:
+    def _record(self, method: str, schedule: SearchPath) -> Reconstruction:
         scores: tuple[Score, ...] = ()
         if self.truth is not None:
-            scores = measure_images(course.images, self.truth, public_mean=self.public_mean)
+            scores = measure_images(schedule.images, self.truth, public_mean=self.public_mean)
         return Reconstruction(
-            images=course.images,
+            images=schedule.images,
             method=method,
             labels=tuple(int(one) for one in self.labels),
-            objective=course.objective,
-            iterations=course.iterations,
-            snapshots=course.snapshots,
+            objective=schedule.objective,
+            iterations=schedule.iterations,
+            snapshots=schedule.snapshots,
             scores=scores,
         )
 

@@ -88,10 +88,10 @@ def leaky_net(
 def _fill(net: Module, seed: int, *, wide: bool) -> None:
     """Draw weights: within 1 / sqrt(inputs of a unit), or within .5 where sigmoids dampen."""
     torch = load_torch()
-    chance = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     bound = 0.5
     with torch.no_grad():
         for one in net.parameters():
             if one.ndim > 1 and not wide:  # a bias follows its weights, and takes their bound
                 bound = 1.0 / math.sqrt(math.prod(one.shape[1:]))
-            one.copy_(torch.from_numpy(chance.uniform(-bound, bound, tuple(one.shape))))
+            one.copy_(torch.from_numpy(rng.uniform(-bound, bound, tuple(one.shape))))

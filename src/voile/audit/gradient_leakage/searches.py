@@ -109,7 +109,7 @@ class SearchPath:
 
 
 class Diary:
-    """Writes down the course of one search."""
+    """Writes down the schedule of one search."""
 
     def __init__(self) -> None:
         self._objective: list[float] = []
@@ -127,7 +127,7 @@ class Diary:
         self._snapshots.append(images.copy())
 
     def close(self, images: Floats) -> SearchPath:
-        """The course, with the finished images as its last picture."""
+        """The schedule, with the finished images as its last picture."""
         if self._objective and self._iterations[-1] == len(self._objective) - 1:
             self._iterations.pop()
             self._snapshots.pop()

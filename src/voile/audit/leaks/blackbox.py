@@ -34,7 +34,7 @@ from voile.audit.bounds import epsilon_by_rates
 from voile.audit.two_worlds import Attack, Estimate, allowed_advantage, allowed_auc, tell_apart
 from voile.codec import Order, Writable
 from voile.errors import SettingError
-from voile.explain.of_blackbox.explainer import PrivateExplainer
+from voile.explain.blackbox.explainer import PrivateExplainer
 from voile.privacy.gaussian_dp import mu_of
 from voile.privacy.receipt import Receipt
 from voile.schema import Number, Schema

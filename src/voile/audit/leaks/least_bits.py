@@ -151,8 +151,8 @@ def least_bits_test(
     Examples
     --------
     >>> import numpy as np
-    >>> chance = np.random.default_rng(1)
-    >>> naive = lambda count: [count + chance.laplace()]
+    >>> rng = np.random.default_rng(1)
+    >>> naive = lambda count: [count + rng.laplace()]
     >>> least_bits_test(naive, 0.0, 1.0, claimed=1.0).broken
     True
     """
@@ -279,8 +279,8 @@ def _weigh(low: Wholes, high: Wholes) -> tuple[dict[int, float], float]:
     common = counts[0] + counts[1] >= 3
     odds = np.log((counts[1] + 0.5) / (counts[0] + 0.5))
     weights = {int(v): float(w) for v, w in zip(values[common], odds[common], strict=True)}
-    chance = np.sqrt(counts[0] + counts[1])
-    beyond = np.maximum(np.abs(counts[1] - counts[0]) - chance, 0.0)
+    rng = np.sqrt(counts[0] + counts[1])
+    beyond = np.maximum(np.abs(counts[1] - counts[0]) - rng, 0.0)
     return weights, float(beyond[common].sum()) / runs
 
 

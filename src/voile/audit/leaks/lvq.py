@@ -5,7 +5,7 @@ quantization" (Neurocomputing, 2019), Section 4, for any way of training. All ro
 none are anybody's: ``random_state`` seeds them, and never the noise of a private fit.
 
 A model that withstands these attacks is not thereby private: other attacks may do better. The
-promise of its receipt is what holds against all of them, and an attack that beats the promise
+guarantee of its receipt is what holds against all of them, and an attack that beats the guarantee
 shows that something is broken.
 """
 
@@ -119,11 +119,11 @@ def reconstruction_test(
         Seeds the drawn rows.
     """
     _check_counts(rows=(rows, 1), features=(features, 1), runs=(runs, 2))
-    chance = np.random.default_rng(random_state)
+    rng = np.random.default_rng(random_state)
     rebuilt, truth, guesses = (np.empty((runs, features)) for _ in range(3))
     for i in range(runs):
-        X, y = _two_classes(chance, rows, features)
-        truth[i] = _centre(features) + chance.standard_normal(features)
+        X, y = _two_classes(rng, rows, features)
+        truth[i] = _centre(features) + rng.standard_normal(features)
         guesses[i] = X[y == 1].mean(axis=0)
         before = guesses[i] if knows_others else _class_prototype(fit, X, y)
         after = _class_prototype(fit, np.vstack([X, truth[i]]), np.append(y, 1))
@@ -172,7 +172,7 @@ def outlier_test(
         are drawn once, and only the fit's own chance differs. This is the attacker that
         differential privacy is about.
     epsilon, delta : float, optional
-        The promise of ``fit``, to say what it allows.
+        The guarantee of ``fit``, to say what it allows.
     random_state : int, optional
         Seeds the drawn rows.
     """
@@ -184,14 +184,14 @@ def outlier_test(
     if not away.any():
         raise SettingError("The outlier lies in the middle of its class: move it away.")
     away = away / np.linalg.norm(away)
-    chance = np.random.default_rng(random_state)
-    X, y = _two_classes(chance, rows, len(place))
+    rng = np.random.default_rng(random_state)
+    X, y = _two_classes(rng, rows, len(place))
     without, with_row = np.empty(runs), np.empty(runs)
     for i in range(runs):
         extra = place
         if not knows_others:
-            X, y = _two_classes(chance, rows, len(place))
-            extra = place + chance.standard_normal(len(place))
+            X, y = _two_classes(rng, rows, len(place))
+            extra = place + rng.standard_normal(len(place))
         without[i] = _class_prototype(fit, X, y) @ away
         with_row[i] = _class_prototype(fit, np.vstack([X, extra]), np.append(y, 1)) @ away
     attack = tell_apart(without, with_row)
@@ -233,19 +233,19 @@ def xor_test(
     runs : int
         Pairs of fits, at least 2.
     epsilon, delta : float, optional
-        The promise of ``fit`` for one row, to say what it allows for ``added`` rows.
+        The guarantee of ``fit`` for one row, to say what it allows for ``added`` rows.
     random_state : int, optional
         Seeds the drawn rows.
     """
     _check_counts(added=(added, 1), rows=(rows, 1), runs=(runs, 2))
-    chance = np.random.default_rng(random_state)
+    rng = np.random.default_rng(random_state)
     middles = CENTRE * np.array([[-1.0, 1.0], [1.0, -1.0], [-1.0, -1.0], [1.0, 1.0]])
     side, settled = np.empty((2, runs)), np.empty((2, runs))
     y = np.repeat([0, 0, 1, 1], rows)
     later = np.append(y, np.ones(added, np.int64))
     for i in range(runs):
-        X = np.repeat(middles, rows, axis=0) + chance.standard_normal((4 * rows, 2))
-        more = middles[2] + chance.standard_normal((added, 2))
+        X = np.repeat(middles, rows, axis=0) + rng.standard_normal((4 * rows, 2))
+        more = middles[2] + rng.standard_normal((added, 2))
         for world, fitted in enumerate(((X, y), (np.vstack([X, more]), later))):
             lone = _lone_prototype(fit, *fitted)
             side[world, i] = lone.sum() < 0.0
@@ -273,10 +273,10 @@ def _centre(features: int) -> Floats:
 
 
 def _two_classes(
-    chance: np.random.Generator, rows: int, features: int
+    rng: np.random.Generator, rows: int, features: int
 ) -> tuple[Floats, NDArray[np.int64]]:
     y = np.repeat([0, 1], rows)
-    X = (2.0 * y[:, None] - 1.0) * _centre(features) + chance.standard_normal((2 * rows, features))
+    X = (2.0 * y[:, None] - 1.0) * _centre(features) + rng.standard_normal((2 * rows, features))
     return X, y
 
 

@@ -83,7 +83,7 @@ class OutlierTest(Writable):
     advantage, auc : Estimate
         Of an attacker who sees the prototypes of one model.
     allowed_advantage, allowed_auc : float or None
-        What the promise allows any attacker; None if none was given.
+        What the guarantee allows any attacker; None if none was given.
     """
 
     outlier: tuple[float, ...]
@@ -125,7 +125,7 @@ class XorTest(Writable):
     advantage : Estimate
         Of an attacker who says "added" when the prototype is in the bottom left.
     allowed_advantage : float or None
-        What the promise allows any attacker, for as many rows as were added.
+        What the guarantee allows any attacker, for as many rows as were added.
     """
 
     runs: int

@@ -37,7 +37,7 @@ def loss_threshold(
     shadows : Shadows
         From `train_shadows`.
     epsilon, delta : float, optional
-        The promise of one training, for adding or removing one row.
+        The guarantee of one training, for adding or removing one row.
     """
     return judge("loss threshold", -shadows.losses, shadows, epsilon, delta)
 
@@ -64,7 +64,7 @@ def lira(
     variance : {"auto", "pooled", "per row"}
         Of confidences around a row's mean; "auto" is per row from 64 trainings on.
     epsilon, delta : float, optional
-        The promise of one training, for adding or removing one row.
+        The guarantee of one training, for adding or removing one row.
     """
     _check_trainings(shadows)
     if variance not in ("auto", "pooled", "per row"):
@@ -102,7 +102,7 @@ def rmia(
         Offline: how much of a row's likelihood without it stays with it; 1 for all, 0 for models
         that know every row they had by heart.
     epsilon, delta : float, optional
-        The promise of one training, for adding or removing one row.
+        The guarantee of one training, for adding or removing one row.
     """
     _check_trainings(shadows)
     if not (np.isfinite(gamma) and gamma > 0):
@@ -121,14 +121,16 @@ def judge(
     delta: float = 0.0,
 ) -> MembershipAttack:
     """Rate an attack by its scores, of shape (trainings, rows) and high for members."""
-    promise = None if epsilon is None else (epsilon, delta)
+    guarantee = None if epsilon is None else (epsilon, delta)
     return MembershipAttack(
         name=name,
         trainings=shadows.trainings,
         rows=shadows.rows,
         auc=area(scores, shadows.members),
-        allowed_auc=None if promise is None else allowed_auc(*promise),
-        points=tuple(point(scores, shadows.members, fpr, promise) for fpr in FALSE_POSITIVE_RATES),
+        allowed_auc=None if guarantee is None else allowed_auc(*guarantee),
+        points=tuple(
+            point(scores, shadows.members, fpr, guarantee) for fpr in FALSE_POSITIVE_RATES
+        ),
         roc=curve(scores, shadows.members),
     )
 
@@ -170,9 +172,9 @@ def membership_report(
     trainings : int, default 16
         At least 4. More make LiRA stronger and intervals narrower.
     epsilon, delta : float, optional
-        The promise of one training, for adding or removing one row, to say what it allows. Every
-        row is in every training by a coin of its own, so the promise bounds the true rates of each
-        attack, and what is measured up to its intervals.
+        The guarantee of one training, for adding or removing one row, to say what it allows. Every
+        row is in every training by a coin of its own, so the guarantee bounds the true rates of
+        each attack, and what is measured up to its intervals.
     random_state : int, optional
         Seeds the coins; never the training's own chance or noise.
     classes : sequence, optional
@@ -191,8 +193,8 @@ def membership_report(
     >>> import numpy as np
     >>> from sklearn.neighbors import KNeighborsClassifier
     >>> from voile.audit.membership import membership_report
-    >>> chance = np.random.default_rng(0)
-    >>> X, y = chance.normal(size=(200, 3)), chance.integers(0, 2, 200)
+    >>> rng = np.random.default_rng(0)
+    >>> X, y = rng.normal(size=(200, 3)), rng.integers(0, 2, 200)
     >>> report = membership_report(KNeighborsClassifier(1), X, y, trainings=8, random_state=0)
     >>> report.strongest.auc.value > 0.7
     True
@@ -202,7 +204,7 @@ def membership_report(
     if trainings < FEWEST_TRAININGS:
         raise SettingError(f"trainings must be {FEWEST_TRAININGS} or more, not {trainings}.")
     if epsilon is not None:
-        allowed_auc(epsilon, delta)  # refuses a promise that is none, before the long work
+        allowed_auc(epsilon, delta)  # refuses a guarantee that is none, before the long work
     shadows = train_shadows(
         fit, X, y, trainings=trainings, classes=classes, random_state=random_state
     )

@@ -1,4 +1,4 @@
-"""From scores of members and non-members to rates, their intervals, and what a promise allows.
+"""From scores of members and non-members to rates, their intervals, and what a guarantee allows.
 
 Scores of one training share a model, and scores of one row share its shadows: they are not
 independent. The standard error of a mean over all of them is therefore taken over trainings and
@@ -41,7 +41,7 @@ def allowed_tpr(epsilon: float, delta: float, fpr: float) -> float:
     0.0272
     """
     if math.isnan(epsilon) or epsilon < 0 or not 0 <= delta <= 1:
-        raise SettingError("A promise has epsilon >= 0 and delta between 0 and 1.")
+        raise SettingError("A guarantee has epsilon >= 0 and delta between 0 and 1.")
     if not 0 <= fpr <= 1:
         raise SettingError("A false-positive rate lies between 0 and 1.")
     steep = delta + (math.exp(min(epsilon, 700.0)) * fpr if fpr > 0 else 0.0)
@@ -130,7 +130,7 @@ def area(scores: Floats, members: Bools) -> Estimate:
 
 
 def point(
-    scores: Floats, members: Bools, fpr: float, promise: tuple[float, float] | None = None
+    scores: Floats, members: Bools, fpr: float, guarantee: tuple[float, float] | None = None
 ) -> RocPoint:
     """The best limit with at most a given share of false alarms.
 
@@ -140,7 +140,7 @@ def point(
     members : bool array of shape (trainings, rows)
     fpr : float
         Largest share of false alarms.
-    promise : (epsilon, delta), optional
+    guarantee : (epsilon, delta), optional
     """
     if not 0 < fpr < 1:
         raise SettingError("A false-positive rate to look at lies between 0 and 1.")
@@ -150,9 +150,9 @@ def point(
     place = int(np.searchsorted(false, math.floor(fpr * n_out + 1e-9), side="right")) - 1
     alarms = scores >= limits[place]
     rates = _rate(alarms, ~members), _rate(alarms, members)
-    allowed = None if promise is None else allowed_tpr(*promise, fpr)
-    exceeds = promise is not None and rates[1].lower > allowed_tpr(
-        *promise, max(fpr, rates[0].upper)
+    allowed = None if guarantee is None else allowed_tpr(*guarantee, fpr)
+    exceeds = guarantee is not None and rates[1].lower > allowed_tpr(
+        *guarantee, max(fpr, rates[0].upper)
     )
     return RocPoint(
         fpr=fpr,
@@ -163,7 +163,7 @@ def point(
         false_rate=rates[0],
         tpr=rates[1],
         allowed=allowed,
-        exceeds=None if promise is None else exceeds,
+        exceeds=None if guarantee is None else exceeds,
     )
 
 

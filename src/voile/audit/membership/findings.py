@@ -1,4 +1,4 @@
-"""What membership inference attacks found: curves, rates at low false alarms, and the promise."""
+"""What membership inference attacks found: curves, rates at low false alarms, and the guarantee."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ class RocPoint:
         are worth independent ones, since scores of one training and of one row depend on each
         other. The limit was chosen on the same scores, so both intervals are approximate.
     allowed : float or None
-        The largest true-positive rate at ``fpr`` that the promise allows any attacker.
+        The largest true-positive rate at ``fpr`` that the guarantee allows any attacker.
     exceeds : bool or None
-        Whether the lower end of ``tpr`` is above what the promise allows at the upper end of
+        Whether the lower end of ``tpr`` is above what the guarantee allows at the upper end of
         ``false_rate``: a reason to look for the mistake, and no proof.
     """
 
@@ -74,7 +74,7 @@ class MembershipAttack(Writable):
         Chance that a member's score is above a non-member's; 1/2 is blind guessing. The 95 %
         interval is over trainings and rows.
     allowed_auc : float or None
-        The largest that the promise allows.
+        The largest that the guarantee allows.
     points : tuple of RocPoint
         At false-positive rates of 1 % and 0.1 %.
     roc : Roc
@@ -92,7 +92,7 @@ class MembershipAttack(Writable):
 
     @property
     def exceeds(self) -> bool | None:
-        """Whether the attack seems to get further than the promise allows; None without one."""
+        """Whether the attack seems to get further than the guarantee allows; None without one."""
         if self.allowed_auc is None:
             return None
         return self.auc.lower > self.allowed_auc or any(one.exceeds for one in self.points)
@@ -115,7 +115,7 @@ class MembershipReport(Record):
     trainings, rows : int
         Trainings, each on about half of so many rows.
     epsilon, delta : float or None
-        The promise of one training; infinite for "no guarantee", None if none was given.
+        The guarantee of one training; infinite for "no guarantee", None if none was given.
     attacks : tuple of MembershipAttack
     """
 
@@ -133,7 +133,7 @@ class MembershipReport(Record):
 
     @property
     def exceeds(self) -> tuple[MembershipAttack, ...]:
-        """Attacks that seem to get further than the promise allows."""
+        """Attacks that seem to get further than the guarantee allows."""
         return tuple(one for one in self.attacks if one.exceeds)
 
     @property
@@ -143,19 +143,19 @@ class MembershipReport(Record):
 
     @property
     def guarantee(self) -> bool:
-        """Whether a finite epsilon was promised."""
+        """Whether a finite epsilon was guaranteed."""
         return self.epsilon is not None and math.isfinite(self.epsilon)
 
     def __str__(self) -> str:
-        promise = "no promise given"
+        guarantee = "no guarantee given"
         if self.epsilon is not None and math.isinf(self.epsilon):
-            promise = "no guarantee (epsilon is infinite)"
+            guarantee = "no guarantee (epsilon is infinite)"
         elif self.epsilon is not None:
-            promise = f"promised: epsilon {self.epsilon:g}, delta {self.delta:g}"
+            guarantee = f"guaranteed: epsilon {self.epsilon:g}, delta {self.delta:g}"
         first = self.attacks[0]
         lines = [
             f"Membership inference ({self.kind}): {self.trainings} trainings on halves of "
-            f"{self.rows:,} rows; {promise}",
+            f"{self.rows:,} rows; {guarantee}",
             _heading(first.points),
             _blind(first.points),
             *(_line(one) for one in self.attacks),
@@ -164,7 +164,7 @@ class MembershipReport(Record):
             lines.append(_allowed(first))
         if self.exceeds:
             names = ", ".join(one.name for one in self.exceeds)
-            lines.append(f"More than the promise allows: {names}. Look for the mistake.")
+            lines.append(f"More than the guarantee allows: {names}. Look for the mistake.")
         return "\n".join([*lines, "Averages over rows, with 95 % intervals; no bound on epsilon."])
 
 

@@ -184,8 +184,8 @@ def _way_of_training(fit: Any) -> Fit:
 
 
 def _coins(trainings: int, rows: int, random_state: int | None) -> Bools:
-    chance = np.random.default_rng(random_state)
-    members: Bools = chance.random((trainings, rows)) < 0.5
+    rng = np.random.default_rng(random_state)
+    members: Bools = rng.random((trainings, rows)) < 0.5
     inside = members.sum(axis=1)
     if inside.min() < 2 or inside.max() > rows - 2:
         raise DataError(

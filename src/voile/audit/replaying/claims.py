@@ -10,7 +10,7 @@ from dataclasses import replace
 from voile.audit.replaying.judging import where
 from voile.audit.replaying.laws import least_epsilon
 from voile.audit.replaying.record import Violation
-from voile.privacy.budget import Budget, Relation
+from voile.privacy.budget import Budget, NeighbouringRelation
 from voile.privacy.clients.terms import CLIENT
 from voile.privacy.events import Event, Unprotected
 from voile.privacy.ledger import Ledger
@@ -65,7 +65,9 @@ def _judge_total(ledger: Ledger) -> Iterator[Violation]:
         yield Violation("composition", "the ledger", text)
 
 
-def judge_budget(tape: Tape, budget: Budget, relation: Relation) -> tuple[float, list[Violation]]:
+def judge_budget(
+    tape: Tape, budget: Budget, relation: NeighbouringRelation
+) -> tuple[float, list[Violation]]:
     """What all accesses cost at least, and whether the budget covers it."""
     least = least_epsilon(observed(tape.accesses), relation, budget.delta)
     if budget.unlimited or least <= budget.epsilon * (1 + _ROOM) + _ROOM:
@@ -98,7 +100,9 @@ def judge_receipts(tape: Tape, receipts: Sequence[Receipt]) -> Iterator[Violatio
         events = observed(accesses)
         if math.isinf(receipt.epsilon) or any(isinstance(one, Unprotected) for one in events):
             if math.isfinite(receipt.epsilon):
-                yield Violation("receipt", receipt.what, "it promises, and an access had no noise")
+                yield Violation(
+                    "receipt", receipt.what, "it guarantees, and an access had no noise"
+                )
             continue
         least = least_epsilon(events, receipt.relation, receipt.delta)
         if least > receipt.epsilon * (1 + _ROOM) + _ROOM:

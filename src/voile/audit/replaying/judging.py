@@ -15,7 +15,7 @@ from scipy.special import chdtrc
 
 from voile.audit.replaying.laws import apart, choice_law, stretched_delta
 from voile.audit.replaying.record import ReplayedAccess, Violation
-from voile.privacy.budget import Relation
+from voile.privacy.budget import NeighbouringRelation
 from voile.privacy.clients.terms import Trust
 from voile.privacy.events import (
     Approximate,
@@ -47,7 +47,7 @@ def where(place: int, access: Access) -> str:
 
 
 def noised(access: Access) -> list[Added]:
-    """The noise by which an access is protected from whom it is promised to be."""
+    """The noise by which an access is protected from whom it is guaranteed to be."""
     if access.trust in ("", str(Trust.AGGREGATOR)):
         return access.added
     return [one for inner in access.inside for one in inner.added]
@@ -117,7 +117,7 @@ def _declared_faults(access: Access) -> Iterator[str]:
         if len(added.noise) != query.size or not isinstance(event, (Gaussian, PoissonGaussian)):
             continue
         rows = one.rows_per_unit
-        if one.relation is Relation.REPLACE_ONE and isinstance(event, Gaussian):
+        if one.relation is NeighbouringRelation.REPLACE_ONE and isinstance(event, Gaussian):
             # A sampled event counts one side; its accountant knows that there are two.
             rows *= 2.0 if query.signed else math.sqrt(2.0)
         if added.scale * grid < event.noise_multiplier * query.bound * rows * (1 - ROUNDING):

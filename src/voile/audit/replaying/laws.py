@@ -23,7 +23,7 @@ from scipy.optimize import brentq
 from scipy.special import log_ndtr
 from scipy.stats import ncx2
 
-from voile.privacy.budget import Relation
+from voile.privacy.budget import NeighbouringRelation
 from voile.privacy.events import (
     Approximate,
     Event,
@@ -119,12 +119,12 @@ def choice_law(choice: Choice) -> Floats:
 
 _STEP = 1e-3
 _NEIGHBOURS = {
-    Relation.ADD_REMOVE: privacy_accountant.NeighboringRelation.ADD_OR_REMOVE_ONE,
-    Relation.REPLACE_ONE: privacy_accountant.NeighboringRelation.REPLACE_ONE,
+    NeighbouringRelation.ADD_REMOVE: privacy_accountant.NeighboringRelation.ADD_OR_REMOVE_ONE,
+    NeighbouringRelation.REPLACE_ONE: privacy_accountant.NeighboringRelation.REPLACE_ONE,
 }
 
 
-def least_epsilon(events: Iterable[Event], relation: Relation, delta: float) -> float:
+def least_epsilon(events: Iterable[Event], relation: NeighbouringRelation, delta: float) -> float:
     """No smaller epsilon at ``delta`` is true of these events together, fixed in advance."""
     counts: Counter[Event] = Counter()
     for event in events:
@@ -133,7 +133,9 @@ def least_epsilon(events: Iterable[Event], relation: Relation, delta: float) -> 
 
 
 @lru_cache(maxsize=256)
-def _least(counts: tuple[tuple[Event, int], ...], relation: Relation, delta: float) -> float:
+def _least(
+    counts: tuple[tuple[Event, int], ...], relation: NeighbouringRelation, delta: float
+) -> float:
     if any(isinstance(event, Unprotected) for event, _ in counts):
         return math.inf
     own = math.fsum(
@@ -183,7 +185,7 @@ def _pure(event: Event) -> float:
             return math.inf
 
 
-def _distribution(event: Event, relation: Relation, step: float) -> Any:
+def _distribution(event: Event, relation: NeighbouringRelation, step: float) -> Any:
     how: dict[str, Any] = {"value_discretization_interval": step, "pessimistic_estimate": False}
     dots: dict[str, Any] = {"use_connect_dots": False}
     match event:

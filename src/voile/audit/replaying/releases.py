@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from voile.errors import SettingError
 from voile.privacy import noise
-from voile.privacy.budget import Relation
+from voile.privacy.budget import NeighbouringRelation
 from voile.privacy.events import Event, Gaussian, Laplace, PoissonGaussian, Pure, Threshold
 from voile.privacy.tape import Access, Tape, keyed, sampled
 
@@ -29,7 +29,7 @@ class Releases:
     """
 
     _tape: Tape
-    _relation: Relation
+    _relation: NeighbouringRelation
     _sampled: Access | None = None
 
     def gaussian(

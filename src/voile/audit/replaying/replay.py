@@ -18,7 +18,7 @@ from voile.audit.replaying.record import Replay, ReplayedAccess, Violation
 from voile.audit.replaying.releases import Releases
 from voile.errors import SettingError
 from voile.privacy import noise
-from voile.privacy.budget import Budget, Relation
+from voile.privacy.budget import Budget, NeighbouringRelation
 from voile.privacy.ledger import Ledger
 from voile.privacy.tape import Tape, listen
 
@@ -32,7 +32,7 @@ def replay(
     table: Any,
     *neighbours: Any,
     budget: Budget | None = None,
-    relation: Relation | str = Relation.ADD_REMOVE,
+    relation: NeighbouringRelation | str = NeighbouringRelation.ADD_REMOVE,
     filter: str = "gdp",
     name: str = "",
     both_ways: bool = True,
@@ -78,7 +78,7 @@ def replay(
     'nothing found'
     """
     budget = Budget(1.0, 1e-6) if budget is None else budget
-    job = _ReplayJob(budget, Relation(relation), filter, run, None)
+    job = _ReplayJob(budget, NeighbouringRelation(relation), filter, run, None)
     title = name or getattr(run, "__name__", "run")
     return _replay(job, title, table, neighbours, both_ways, seed)
 
@@ -88,7 +88,7 @@ def replay_mechanism(
     table: Any,
     *neighbours: Any,
     claim: Budget,
-    relation: Relation | str = Relation.ADD_REMOVE,
+    relation: NeighbouringRelation | str = NeighbouringRelation.ADD_REMOVE,
     name: str = "",
     both_ways: bool = True,
     seed: int = 0,
@@ -111,7 +111,7 @@ def replay_mechanism(
     -------
     Replay
     """
-    job = _ReplayJob(claim, Relation(relation), "gdp", None, mechanism)
+    job = _ReplayJob(claim, NeighbouringRelation(relation), "gdp", None, mechanism)
     title = name or getattr(mechanism, "__name__", "mechanism")
     return _replay(job, title, table, neighbours, both_ways, seed)
 
@@ -119,7 +119,7 @@ def replay_mechanism(
 @dataclass(frozen=True, eq=False)
 class _ReplayJob:
     budget: Budget
-    relation: Relation
+    relation: NeighbouringRelation
     filter: str
     run: Callable[[Any, Ledger], Any] | None
     mechanism: Callable[[Any, Releases], Any] | None

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from voile.audit.leaks.blackbox import count_steps_once
 from voile.audit.trials.trial import FOUND_NOTE, Trial
-from voile.explain.of_blackbox.explainer import PrivateExplainer
+from voile.explain.blackbox.explainer import PrivateExplainer
 from voile.schema import Category, Number, Schema
 
 Floats = NDArray[np.float64]

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from voile.audit.trials.trial import FOUND_NOTE, Trial
 from voile.models.ebm.estimator import EBMClassifier, EBMRegressor
-from voile.models.ebm.model import AdditiveModel
+from voile.models.ebm.model import EBMModel
 from voile.schema import Category, Number, Schema
 
 Floats = NDArray[np.float64]
@@ -42,7 +42,7 @@ def trials(epsilon: float = 8.0, delta: float = 1e-5) -> tuple[Trial, ...]:
     return (*_classification(claim), *_regression(claim), *_from_outside(claim))
 
 
-def released(model: AdditiveModel) -> Floats:
+def released(model: EBMModel) -> Floats:
     """Every number of a model that came from the rows, as one vector."""
     parts = [
         np.concatenate([term.scores.ravel(), term.standard_errors.ravel(), term.counts, term.cuts])

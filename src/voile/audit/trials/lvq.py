@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from voile.audit.trials.trial import SAMPLED_NOTE, Trial, at_large_delta
 from voile.models.lvq.estimator import GLVQClassifier, GMLVQClassifier, LVQ1Classifier
-from voile.models.lvq.model import PrototypeModel
+from voile.models.lvq.model import LVQModel
 from voile.schema import Category, Number, Schema
 
 Floats = NDArray[np.float64]
@@ -48,7 +48,7 @@ def trials(epsilon: float = 8.0, delta: float = 1e-5) -> tuple[Trial, ...]:
     return (*_by_sums(claim), *_by_lots(claim), *_by_groups(claim))
 
 
-def released(model: PrototypeModel) -> Floats:
+def released(model: LVQModel) -> Floats:
     """Every number of a model that came from the rows, as one vector."""
     places = (model.prototypes, model.prototype_errors, model.means, model.centre)
     parts = (*places, model.counts, model.omega)

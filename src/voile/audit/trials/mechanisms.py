@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from voile.audit.trials.trial import Trial
 from voile.privacy.accounting import compose
-from voile.privacy.budget import Budget, Relation
+from voile.privacy.budget import Budget, NeighbouringRelation
 from voile.privacy.discovery.bounds import find_bounds
 from voile.privacy.discovery.levels import find_levels
 from voile.privacy.discovery.tree import DEPTH, FANOUT, TreeCells
@@ -56,19 +56,19 @@ class ClippedNumber(Query):
         """The column read."""
         return (self.column,)
 
-    def shares(self, block: Block) -> Floats:
+    def contributions(self, block: Block) -> Floats:
         """The number itself: cutting it is the mechanism's business."""
         return np.column_stack([block[self.column], block[self.column]])
 
 
 @dataclass(frozen=True, eq=False)
 class PaidAccess:
-    """One paid look at a table, as numbers."""
+    """One paid access to a table, as numbers."""
 
     schema: Schema
     event: Event
     mechanism: Callable[[PrivateTable, Ticket], Any]
-    relation: Relation = Relation.ADD_REMOVE
+    relation: NeighbouringRelation = NeighbouringRelation.ADD_REMOVE
 
     def __call__(self, rows: Rows) -> Any:
         """What is released of these rows."""
@@ -98,12 +98,12 @@ def trials(epsilon: float = 8.0, delta: float = 1e-5) -> tuple[Trial, ...]:
 def _sums(epsilon: float, delta: float, gaussian: Gaussian) -> tuple[Trial, ...]:
     claim: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "method": "gaussian"}
     sampled = PoissonGaussian(4, 1.0, 0.05)
-    cost = compose([sampled], Relation.ADD_REMOVE).epsilon(delta)
+    cost = compose([sampled], NeighbouringRelation.ADD_REMOVE).epsilon(delta)
 
     def several(table: PrivateTable, ticket: Ticket) -> float:
         tickets = [ticket, *(ticket.grant.take("look") for _ in range(sampled.count - 1))]
         seen = [gaussian_sum(table, CategoryCounts("kind", 3), one).values[2] for one in tickets]
-        # Nobody else is in this level: the likelihood ratio, look by look.
+        # Nobody else is in this level: the likelihood ratio, look by access.
         ratio = (np.array(seen) - 0.5) / sampled.noise_multiplier**2
         return float(np.logaddexp(math.log(0.95), math.log(0.05) + ratio).sum())
 
@@ -135,7 +135,7 @@ def _sums(epsilon: float, delta: float, gaussian: Gaussian) -> tuple[Trial, ...]
                 SCHEMA,
                 gaussian,
                 lambda t, k: gaussian_sum(t, ClippedNumber("size"), k).values.sum(),
-                Relation.REPLACE_ONE,
+                NeighbouringRelation.REPLACE_ONE,
             ),
             {**ROWS, "size": [*ROWS["size"][:-1], -100.0]},
             CANARY,
@@ -169,7 +169,7 @@ def _sums(epsilon: float, delta: float, gaussian: Gaussian) -> tuple[Trial, ...]
 
 
 def _pure(epsilon: float) -> float:
-    """Pure promises are audited at 2 at most: more takes too many runs to refute."""
+    """Pure guarantees are audited at 2 at most: more takes too many runs to refute."""
     return min(epsilon, 2.0)
 
 
@@ -185,7 +185,7 @@ def _selections(epsilon: float) -> tuple[Trial, ...]:
         Trial(
             "selection",
             f"a row that changes sides, {name}",
-            PaidAccess(SCHEMA, event, partial(_choose, choose), Relation.REPLACE_ONE),
+            PaidAccess(SCHEMA, event, partial(_choose, choose), NeighbouringRelation.REPLACE_ONE),
             even,
             CANARY,
             join=replaced,
@@ -281,8 +281,8 @@ def _tables(epsilon: float, delta: float) -> tuple[Trial, ...]:
         ledger = Ledger(Budget(3 * epsilon, delta))
         made = summarize(rows, epsilon=epsilon, delta=delta / 3, schema=SCHEMA, ledger=ledger)
         left = ledger.remaining()
-        looks = [line.event.count * line.share for line in made.receipt.lines]
-        return [ledger.fraction_spent(), left.epsilon, len(list(ledger.history())), *looks]
+        accesses = [line.event.count * line.share for line in made.receipt.lines]
+        return [ledger.fraction_spent(), left.epsilon, len(list(ledger.history())), *accesses]
 
     return (
         Trial(

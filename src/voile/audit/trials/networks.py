@@ -2,7 +2,7 @@
 
 The gradient of such an image (a Dirac canary: Nasr et al. 2021, 2023) lies where no other row's
 does and reaches the clip in every step, so an insider finds nearly all that the noise lets through.
-The published noise placements, which promise nothing, are attacked beside it.
+The published noise placements, which guarantee nothing, are attacked beside it.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class PixelNetwork(BaseEstimator):  # type: ignore[misc]
 
     def _network(self) -> Any:
         name = make_known(convolution=self.convolution)
-        from voile.federated.networks.estimator import NetworkClassifier
+        from voile.models.networks.estimator import NetworkClassifier
 
         return NetworkClassifier(
             epsilon=self.epsilon,
@@ -134,7 +134,7 @@ class PublishedNoise:
     ----------
     noise : {"dp_faithful", "random_faithful", "gradcam_faithful"}
     epsilon, delta : float
-        What the noise is computed from; no promise.
+        What the noise is computed from; no guarantee.
     without, with_row : (X, y)
         The rows of the attacked client in either world.
     """
@@ -180,7 +180,7 @@ class PublishedNoise:
 def make_known(*, convolution: bool) -> str:
     """Register the network of these trials, and say its name."""
     try:
-        from voile.federated.networks.architectures import names, register
+        from voile.models.networks.architectures import names, register
     except ImportError as error:
         raise MissingExtra("torch", "federated") from error
     name = "audit: a convolution and a layer" if convolution else "audit: a layer"
@@ -283,9 +283,9 @@ def _schema() -> Schema:
 
 def _other_rows(seed: int) -> Rows:
     """Dim images, dark in their lower half."""
-    chance = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     images = np.zeros((_ROWS, _SIDE * _SIDE))
-    images[:, : _SIDE * _SIDE // 2] = chance.integers(0, 60, size=(_ROWS, _SIDE * _SIDE // 2))
+    images[:, : _SIDE * _SIDE // 2] = rng.integers(0, 60, size=(_ROWS, _SIDE * _SIDE // 2))
     return images, np.array(_CLASSES)[np.arange(_ROWS) % 2]
 
 

@@ -1,4 +1,4 @@
-"""A trial: what is fitted, on which rows, and the canary that a broken promise would betray."""
+"""A trial: what is fitted, on which rows, and the canary that a broken guarantee would betray."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ SAMPLED_NOTE = (
 def at_large_delta(epsilon: float, delta: float) -> dict[str, Any]:
     """A claim of an eighth of epsilon that is about as strict as (epsilon, delta).
 
-    Sampled sums are not mu-GDP: their promise is made, and audited, at a small epsilon, with the
-    delta that a Gaussian promise of (epsilon, delta) has there. A thousand runs tell such a delta
+    Sampled sums are not mu-GDP: their guarantee is made, and audited, at a small epsilon, with the
+    delta that a Gaussian guarantee of (epsilon, delta) has there. A thousand runs tell such a delta
     from that of half the noise; no number of runs that anybody waits for tells one of 1e-5.
     """
     small = epsilon / 8.0

@@ -1,4 +1,4 @@
-"""Federated averaging: as published, with its published noise, or with a promise for clients."""
+"""Federated averaging: as published, with its published noise, or with a guarantee for clients."""
 
 from voile.errors import MissingExtra
 

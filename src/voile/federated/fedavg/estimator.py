@@ -1,4 +1,4 @@
-"""FedAvgClassifier: federated averaging with the published noise, or with a promise for clients."""
+"""FedAvgClassifier: federated averaging with the published noise, or a guarantee for clients."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from voile.federated.fedavg.files import SavedAverage
 from voile.federated.fedavg.fit import fit_model
 from voile.federated.fedavg.settings import Noise, Settings
 from voile.federated.federation import Federation
-from voile.federated.networks.estimator import TorchClassifier
-from voile.federated.networks.model import NetworkModel
 from voile.models.fit import FitJob
+from voile.models.networks.estimator import TorchClassifier
+from voile.models.networks.model import NetworkModel
 from voile.privacy.budget import Budget
 from voile.privacy.ledger import Ledger
 from voile.privacy.origins import own_ledger
@@ -24,16 +24,16 @@ from voile.schema import Schema
 class FedAvgClassifier(TorchClassifier):
     """Images classified by a network that clients train by turns, and a server averages.
 
-    Four modes are there to be compared with, and promise nothing; one protects whole clients. To
+    Four modes are there to be compared with, and guarantee nothing; one protects whole clients. To
     protect single rows, use `NetworkClassifier.fit_federated`, or a model that learns from sums.
 
     Parameters
     ----------
     noise : {"client", "none", "dp_faithful", "random_faithful", "gradcam_faithful"}
-        "client": a promise for each whole client, noise by a trusted aggregator (DP-FedAvg, McMahan
-        et al. 2018). "none": plain averaging. The others are as published by Li et al. 2023, and
-        their receipts say "no guarantee": noise on all weights ("dp"), or left out for some
-        filters, chosen by Grad-CAM or at random.
+        "client": a guarantee for each whole client, noise by a trusted aggregator (DP-FedAvg,
+        McMahan et al. 2018). "none": plain averaging. The others are as published by Li et al.
+        2023, and their receipts say "no guarantee": noise on all weights ("dp"), or left out for
+        some filters, chosen by Grad-CAM or at random.
     epsilon, delta : float
         Budget of one fit for a client; in published modes what their noise is computed from.
         ``delta="auto"`` is clients ** -1.1 for "client" and 1e-5 otherwise.

@@ -12,8 +12,8 @@ from typing import Annotated, ClassVar
 from voile.codec import Order
 from voile.errors import ModelError
 from voile.federated.fedavg.settings import NOISES
-from voile.federated.networks.files import SavedNetwork
-from voile.federated.networks.model import NetworkModel
+from voile.models.networks.files import SavedNetwork
+from voile.models.networks.model import NetworkModel
 from voile.stored import Stored
 
 
@@ -35,9 +35,9 @@ class SavedAverage(SavedNetwork):
         return tuple(NOISES)
 
     def build(self) -> NetworkModel:
-        """The network, if its receipt does not promise more than its mode can."""
-        if self.receipt.guarantee and self.placement != "client":
+        """The network, if its receipt does not guarantee more than its mode can."""
+        if self.receipt.has_guarantee and self.placement != "client":
             raise ModelError(
-                "In a model, the receipt promises what its mode cannot: use another copy."
+                "In a model, the receipt guarantees what its mode cannot: use another copy."
             )
         return super().build()

@@ -18,13 +18,13 @@ from voile.federated.fedavg.settings import (
     plan_shape,
 )
 from voile.federated.fedavg.work import COUNTED_BOUND, ClientUpdate, LocalTraining, PublishedUpload
-from voile.federated.networks.architectures import Description, initial_weights
-from voile.federated.networks.images import KeptImages, Standard
-from voile.federated.networks.model import NetworkModel
 from voile.models.fit import FitJob, looking_at_rows
+from voile.models.networks.architectures import Description, initial_weights
+from voile.models.networks.images import KeptImages, Standard
+from voile.models.networks.model import NetworkModel
 from voile.models.progress import progress_bar
 from voile.privacy.accounting import compose
-from voile.privacy.budget import Budget, Relation
+from voile.privacy.budget import Budget, NeighbouringRelation
 from voile.privacy.clients.sampling import unprotected_client_sum
 from voile.privacy.clients.terms import CLIENT
 from voile.privacy.clients.updates import client_sum
@@ -60,7 +60,7 @@ class Schedule:
     clients : int
         Public: how many there are.
     budget : Budget
-        Of the promise for clients; nominal in published modes.
+        Of the guarantee for clients; nominal in published modes.
     """
 
     settings: Settings
@@ -155,7 +155,7 @@ def fit_model(job: FitJob, settings: Settings, clients: int) -> NetworkModel:
 
 def _average(job: FitJob, schedule: Schedule) -> Turn:
     """Plain federated averaging (McMahan et al. 2017), clients weighted by their rows."""
-    server = _Server(schedule.settings)
+    server = _FedAvgServer(schedule.settings)
 
     def turn(ticket: Ticket, weights: Floats, number: int) -> Floats:
         work = ClientUpdate(schedule.training(weights, number), COUNTED_BOUND, counted=True)
@@ -184,8 +184,8 @@ def _publish(job: FitJob, schedule: Schedule) -> Turn:
 
 
 def _protect(job: FitJob, schedule: Schedule) -> Turn:
-    """A promise for whole clients (McMahan et al. 2018): noised sums of clipped updates."""
-    settings, server = schedule.settings, _Server(schedule.settings)
+    """A guarantee for whole clients (McMahan et al. 2018): noised sums of clipped updates."""
+    settings, server = schedule.settings, _FedAvgServer(schedule.settings)
     # How many clients there are is public; how many were chosen is not.
     expected = settings.fraction * schedule.clients
 
@@ -207,7 +207,7 @@ def _mean_of_some(
     return None if values[-1] < 1e-6 else values[:-1] / values[-1]
 
 
-class _Server:
+class _FedAvgServer:
     """What the server does with a mean update; released values only."""
 
     def __init__(self, settings: Settings) -> None:
@@ -227,7 +227,7 @@ def _receipt(job: FitJob, schedule: Schedule, grant: Grant) -> Receipt:
         receipt = write_receipt(grant, Budget(math.inf, job.budget.delta))
         return replace(receipt, notes=(where, *_no_guarantee(schedule)))
     receipt = write_receipt(grant, job.budget)
-    if not receipt.guarantee and not math.isfinite(receipt.epsilon):
+    if not receipt.has_guarantee and not math.isfinite(receipt.epsilon):
         return replace(receipt, notes=(where, "There was no noise, and so no guarantee."))
     for_row = _row_epsilon(grant.plan, job.ledger.relation, job.budget.delta)
     notes = (
@@ -242,20 +242,20 @@ def _receipt(job: FitJob, schedule: Schedule, grant: Grant) -> Receipt:
     return replace(receipt, notes=notes)
 
 
-def _row_epsilon(plan: Plan, relation: Relation, delta: float) -> float:
-    """What a promise for clients is for one row, which turns its client's update into another.
+def _row_epsilon(plan: Plan, relation: NeighbouringRelation, delta: float) -> float:
+    """What a guarantee for clients is for one row, which turns its client's update into another.
 
     That is a client replaced: twice the change of a client left out, where all take part.
     """
     events = plan.events
-    if relation is Relation.ADD_REMOVE:
+    if relation is NeighbouringRelation.ADD_REMOVE:
         events = tuple(
             replace(one, noise_multiplier=one.noise_multiplier / 2)
             if isinstance(one, Gaussian)
             else one
             for one in events
         )
-    return compose(events, Relation.REPLACE_ONE).epsilon(delta)
+    return compose(events, NeighbouringRelation.REPLACE_ONE).epsilon(delta)
 
 
 def _no_guarantee(schedule: Schedule) -> tuple[str, ...]:

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from voile.errors import SettingError
-from voile.federated.networks.parameters import trained_parameters
+from voile.models.networks.parameters import trained_parameters
 
 Floats = NDArray[np.float64]
 

@@ -1,4 +1,4 @@
-"""How many clients a promise for whole clients needs: figures from public numbers alone.
+"""How many clients a guarantee for whole clients needs: figures from public numbers alone.
 
 The mean update of a round has noise of standard deviation sigma C / (q n) in each of its d
 coordinates (sigma from the accountant, C the clip, q the rate, n clients), so the noise has a
@@ -24,7 +24,7 @@ _DELTA_POWER = 1.1
 
 @dataclass(frozen=True)
 class ClientNoise:
-    """The noise that a promise for whole clients asks for.
+    """The noise that a guarantee for whole clients asks for.
 
     Attributes
     ----------

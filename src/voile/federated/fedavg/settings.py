@@ -22,7 +22,7 @@ from voile.models.setting_checks import (
     picture_shape,
     truth,
 )
-from voile.privacy.calibrate import gaussian_share, poisson_share
+from voile.privacy.calibrate import gaussian_step, poisson_step
 from voile.privacy.events import Plan
 from voile.schema import Category, Number, Schema
 
@@ -179,7 +179,7 @@ def check_schema(schema: Schema, settings: Settings) -> int:
 
 
 def plan_shape(fraction: float, rounds: int) -> Plan:
-    """All rounds of a promise for whole clients, each sampled by a coin of its own."""
+    """All rounds of a guarantee for whole clients, each sampled by a coin of its own."""
     if fraction < 1.0:
-        return Plan((poisson_share(ROUNDS_LOOK, 1.0, rate=fraction, count=rounds),))
-    return Plan((gaussian_share(ROUNDS_LOOK, 1.0, count=rounds),))
+        return Plan((poisson_step(ROUNDS_LOOK, 1.0, rate=fraction, count=rounds),))
+    return Plan((gaussian_step(ROUNDS_LOOK, 1.0, count=rounds),))

@@ -25,11 +25,11 @@ from voile.federated.fedavg.placement import (
     place,
     target_layers,
 )
-from voile.federated.networks.architectures import Description, parameter_count
-from voile.federated.networks.images import CLASSES, IMAGES, Standard
-from voile.federated.networks.parameters import flatten, trained_parameters, unflatten
-from voile.federated.networks.state import copy_of
-from voile.federated.networks.threads import one_thread
+from voile.models.networks.architectures import Description, parameter_count
+from voile.models.networks.images import CLASSES, IMAGES, Standard
+from voile.models.networks.parameters import flatten, trained_parameters, unflatten
+from voile.models.networks.state import copy_of
+from voile.models.networks.threads import one_thread
 from voile.models.setting_checks import is_count, is_number
 from voile.privacy.clients.updates import ClientWork, noise_of_a_published_algorithm
 from voile.privacy.queries import Block
@@ -69,7 +69,7 @@ class LocalTraining:
     epochs, batch : int
     learning_rate : float
     seed : int
-        Public chance: the order of rows, new in each round.
+        Public randomness: the order of rows, new in each round.
     gradient_clip : float or None
         Largest norm of a step's gradient (of the mean over its batch).
     """
@@ -144,9 +144,9 @@ class LocalTraining:
         module = _new_module(self.description)
         unflatten(module, self.weights)
         parameters = trained_parameters(module)
-        chance = np.random.default_rng(self.seed)
+        rng = np.random.default_rng(self.seed)
         for _ in range(self.epochs):
-            order = torch.from_numpy(chance.permutation(len(classes)))
+            order = torch.from_numpy(rng.permutation(len(classes)))
             for some in torch.split(order, self.batch):
                 loss = cross_entropy(module(inputs[some]), classes[some])
                 slopes = torch.autograd.grad(loss, parameters)
@@ -171,7 +171,7 @@ class ClientUpdate(ClientWork):
     bound : float
     counted : bool
         Whether it is multiplied by the client's rows and sent with their number, so that the server
-        can take the mean over rows (without a guarantee; a promise for clients gives all clients
+        can take the mean over rows (without a guarantee; a guarantee for clients gives all clients
         the same weight, and divides by their expected number).
     """
 

@@ -1,12 +1,13 @@
-"""The client's side: a Flower ClientApp that hands every message to the client's desk.
+"""The client's side: a Flower ClientApp that hands every message to the client agent.
 
-A SuperNode starts a new process for each message, a simulation keeps its processes. So a desk lives
+A SuperNode starts a new process for each message, a simulation keeps its processes. So a agent
+lives
 
 - ``here``, in the process that got the message: in simulations, whatever starts them;
 - ``resident``, in one process of its own that outlives the messages and ends with the SuperNode.
 
-A node (``--node-config 'client-name="north" desk="resident"'``) or else the app's configuration may
-choose. One desk works for a client at a time: a second one is refused, with the reason.
+A node (``--node-config 'client-name="north" agent="resident"'``) or else the app's configuration
+may choose. One agent works for a client at a time: a second one is refused, with the reason.
 
 What goes wrong on the client is written to the client's own log. The server is told only that
 something did, because the text of an error may contain private values.
@@ -35,34 +36,34 @@ except ImportError:
 log = logging.getLogger("voile.federated.flower")
 
 
-class Desk(Protocol):
+class AnswersMessages(Protocol):
     """What answers a client's messages: bytes with bytes, refusals included."""
 
     def answer(self, message: bytes) -> bytes:
         """Answer one message; never raises."""
 
 
-OpenDesk = Callable[[Context], Desk]
+OpenAgent = Callable[[Context], AnswersMessages]
 
-_desks: dict[tuple[int, int], Desk] = {}
+_agents: dict[tuple[int, int], AnswersMessages] = {}
 """Desks of this process, by run and node."""
 
 _opening = threading.Lock()
 
 
-def client_app(open_desk: OpenDesk) -> ClientApp:
-    """A ClientApp whose answers are those of a desk.
+def client_app(open_agent: OpenAgent) -> ClientApp:
+    """A ClientApp whose answers are those of a agent.
 
     Parameters
     ----------
-    open_desk : callable
+    open_agent : callable
         Given Flower's context (``run_config``, ``node_config``), opens the client's table and
-        ledger. For ``desk="resident"`` it must stand at the top level of a module.
+        ledger. For ``agent="resident"`` it must stand at the top level of a module.
 
     Notes
     -----
-    A desk can vanish at any time (a restart, an idle resident), so `open_desk` must be able to
-    open it again in the middle of a job: the client's ledger belongs in a file, and the desk's
+    A agent can vanish at any time (a restart, an idle resident), so `open_agent` must be able to
+    open it again in the middle of a job: the client's ledger belongs in a file, and the agent's
     ``memory``, too.
     """
     app = ClientApp()
@@ -70,7 +71,7 @@ def client_app(open_desk: OpenDesk) -> ClientApp:
     # Only calls a function of this module: Flower ships it to other processes by value.
     @app.query()
     def answer(message: Message, context: Context) -> Message:
-        return Message(answer_message(open_desk, message, context), reply_to=message)
+        return Message(answer_message(open_agent, message, context), reply_to=message)
 
     return app
 
@@ -88,22 +89,22 @@ def name_of(context: Context) -> str:
     return Introduction(name).name
 
 
-def answer_message(open_desk: OpenDesk, message: Message, context: Context) -> RecordDict:
+def answer_message(open_agent: OpenAgent, message: Message, context: Context) -> RecordDict:
     """The content of the reply to one message."""
     try:
         kind, body = unpack(message.content)
-        return pack(*_answer(kind, body, open_desk, message, context))
+        return pack(*_answer(kind, body, open_agent, message, context))
     except (FederationError, SettingError) as error:
         # Written here, from public settings alone.
         log.error("A message is refused: %s", error)
         return pack("refusal", str(error).encode())
     except Exception:
-        log.exception("The desk failed")
-        return pack("refusal", b"the client's desk failed; its own log says why")
+        log.exception("The agent failed")
+        return pack("refusal", b"the client agent failed; its own log says why")
 
 
 def _answer(
-    kind: Kind, body: bytes, open_desk: OpenDesk, message: Message, context: Context
+    kind: Kind, body: bytes, open_agent: OpenAgent, message: Message, context: Context
 ) -> tuple[Kind, bytes]:
     if kind not in ("hello", "ask"):
         raise WireError(f"the message is of the kind {kind!r}, which no server sends")
@@ -112,15 +113,15 @@ def _answer(
     usual = "resident" if _is_short_lived() else "here"
     where = context.node_config.get("desk", context.run_config.get("desk", usual))
     if where == "here":
-        desk = _desk_here(open_desk, context)
-        return "answer", desk.answer(body) if introduction is None else introduction
+        agent = _agent_here(open_agent, context)
+        return "answer", agent.answer(body) if introduction is None else introduction
     if where == "resident":
         from voile.federated.flower.resident import ask_resident
 
         asked = None if introduction is not None else body
-        answer = ask_resident(open_desk, context, asked, message.metadata.ttl)
+        answer = ask_resident(open_agent, context, asked, message.metadata.ttl)
         return "answer", answer if introduction is None else introduction
-    raise SettingError(f"desk is {where!r} in the configuration: it can be 'here' or 'resident'.")
+    raise SettingError(f"agent is {where!r} in the configuration: it can be 'here' or 'resident'.")
 
 
 def _is_short_lived() -> bool:
@@ -128,20 +129,20 @@ def _is_short_lived() -> bool:
     return Path(sys.argv[0]).stem == "flwr-clientapp"
 
 
-def _desk_here(open_desk: OpenDesk, context: Context) -> Desk:
+def _agent_here(open_agent: OpenAgent, context: Context) -> AnswersMessages:
     key = (context.run_id, context.node_id)
     with _opening:
-        if key not in _desks:
+        if key not in _agents:
             # Rows of an earlier job are not kept in memory.
-            for old in [one for one in _desks if one[0] != context.run_id]:
-                _close(_desks.pop(old))
+            for old in [one for one in _agents if one[0] != context.run_id]:
+                _close(_agents.pop(old))
             hold_place(context)
-            _desks[key] = open_desk(context)
-        return _desks[key]
+            _agents[key] = open_agent(context)
+        return _agents[key]
 
 
-def _close(desk: Desk) -> None:
-    """Let go of the ledger's lock, for the desk of the next run."""
-    close = getattr(desk, "close", None)
+def _close(agent: AnswersMessages) -> None:
+    """Let go of the ledger's lock, for the agent of the next run."""
+    close = getattr(agent, "close", None)
     if close is not None:
         close()

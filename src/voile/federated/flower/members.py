@@ -103,7 +103,7 @@ class Members:
         """
         start = self._exchange.clock()
         while True:
-            self._look()
+            self._access()
             passed = self._exchange.clock() - start
             self._meet(max(timeout - passed, self._timeout))
             present = self._present()
@@ -127,7 +127,7 @@ class Members:
 
     def refresh(self, doubtful: Collection[str]) -> None:
         """Look who is connected; a client that is gone or silent may have come back elsewhere."""
-        self._look()
+        self._access()
         lost = {name for name in self._members if self.node(name) is None} | set(doubtful)
         if not lost or all(node in self._met for node in self._online):
             return
@@ -140,7 +140,7 @@ class Members:
 
     # -- nodes --------------------------------------------------------------------------------
 
-    def _look(self) -> None:
+    def _access(self) -> None:
         self._online = {
             node.node_id: (node.name, bytes(node.public_key))
             for node in self._exchange.grid.get_nodes()

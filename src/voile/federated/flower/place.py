@@ -1,4 +1,4 @@
-"""A private folder for sockets and locks, and one process at most that holds a client's desk."""
+"""A private folder for sockets and locks, and one process at most that holds a client agent."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def private_folder() -> Path:
     facts = folder.lstat()
     if not stat.S_ISDIR(facts.st_mode) or facts.st_uid != os.getuid() or facts.st_mode & 0o077:
         raise SettingError(
-            f"Others may enter {folder}, where desks have their sockets: remove it, or set TMPDIR."
+            f"Others may enter {folder}, where agents have their sockets: remove it, or set TMPDIR."
         )
     return folder
 
 
 def hold_place(context: Context) -> None:
-    """Make sure that no other process has a desk for this run and node."""
+    """Make sure that no other process has a agent for this run and node."""
     key = (context.run_id, context.node_id)
     try:
         import fcntl
@@ -44,8 +44,8 @@ def hold_place(context: Context) -> None:
     except OSError:
         lock.close()
         raise SettingError(
-            "This client's desk is open in another process, and one works for it at a time. On a "
+            "This client agent is open in another process, and one works for it at a time. On a "
             "SuperNode end the earlier process; in a simulation let one process serve all clients "
-            "(--federation-config 'client-resources-num-cpus=<all CPUs>'), or set desk='resident'."
+            "(--federation-config 'client-resources-num-cpus=<all CPUs>'), or set agent='resident'."
         ) from None
     _held[key] = lock

@@ -1,11 +1,11 @@
-"""A desk in a process of its own, since Flower starts a new process for each message.
+"""A agent in a process of its own, since Flower starts a new process for each message.
 
 The process that Flower starts hands the message over a Unix socket, in a folder that only this
 user may enter, and passes the answer on. The resident process ends when the SuperNode that it
 serves ends, or when nobody has asked for a while. Nothing but bytes goes over the socket.
 
-One desk works for a client at a time: whoever finds the ledger taken by the desk of an earlier run
-or of a SuperNode that is gone asks it to make room, and otherwise refuses with the reason.
+One agent works for a client at a time: whoever finds the ledger taken by the agent of an earlier
+run or of a SuperNode that is gone asks it to make room, and otherwise refuses with the reason.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ from voile.federated.flower.place import hold_place, private_folder
 if TYPE_CHECKING:
     from flwr.app import Context
 
-    from voile.federated.flower.client import Desk, OpenDesk
+    from voile.federated.flower.client import AnswersMessages, OpenAgent
 
 log = logging.getLogger("voile.federated.flower")
 
 _IDLE_SECONDS = 1800.0
 _START_SECONDS = 60.0
 _QUIET_SECONDS = 30.0
-"""A desk that nobody has asked for so long makes room for one of another run."""
+"""A agent that nobody has asked for so long makes room for one of another run."""
 
 _ROOM_SECONDS = 10.0
-"""Longest wait for an earlier desk that is about to end."""
+"""Longest wait for an earlier agent that is about to end."""
 
 _LENGTH = struct.Struct(">Q")
 _ASK, _PING, _LEAVE = b"a", b"p", b"l"
@@ -54,22 +54,22 @@ _LONGEST_PATH = 100
 
 
 def ask_resident(
-    open_desk: OpenDesk, context: Context, message: bytes | None, timeout: float
+    open_agent: OpenAgent, context: Context, message: bytes | None, timeout: float
 ) -> bytes:
-    """Let the resident desk of this run and node answer; it is started if need be.
+    """Let the resident agent of this run and node answer; it is started if need be.
 
     Parameters
     ----------
-    open_desk : callable
+    open_agent : callable
         At the top level of a module.
     context : Context
     message : bytes or None
-        None: only make sure that the desk is open.
+        None: only make sure that the agent is open.
     timeout : float
         Longest wait for the answer, in seconds.
     """
     if not hasattr(socket, "AF_UNIX"):
-        raise SettingError("desk='resident' needs Unix sockets: take desk='here' on this system.")
+        raise SettingError("agent='resident' needs Unix sockets: take agent='here' on this system.")
     # The parent is Flower's SuperExec, which lives and dies with the SuperNode.
     keeper = os.getppid()
     place = private_folder() / f"{context.run_id:x}-{context.node_id:x}-{keeper}.sock"
@@ -77,16 +77,16 @@ def ask_resident(
         raise SettingError(f"The path {place} is too long for a socket: set TMPDIR to a short one.")
     line = _connect(place)
     if line is None:
-        line = _start(open_desk, context, place, keeper)
+        line = _start(open_agent, context, place, keeper)
     with line:
         line.settimeout(timeout)
         try:
             _send(line, _PING if message is None else _ASK + message)
             reply = _receive(line)
         except (OSError, EOFError):
-            log.exception("The resident desk did not answer")
+            log.exception("The resident agent did not answer")
             raise FederationError(
-                "the resident desk did not answer; the client's log says why"
+                "the resident agent did not answer; the client's log says why"
             ) from None
     if reply.startswith(_REFUSAL):
         raise FederationError(reply.removeprefix(_REFUSAL).decode())
@@ -103,11 +103,11 @@ def _connect(place: Path) -> socket.socket | None:
     return line
 
 
-def _start(open_desk: OpenDesk, context: Context, place: Path, keeper: int) -> socket.socket:
+def _start(open_agent: OpenAgent, context: Context, place: Path, keeper: int) -> socket.socket:
     place.unlink(missing_ok=True)
     order = {
-        "module": open_desk.__module__,
-        "function": open_desk.__qualname__,
+        "module": open_agent.__module__,
+        "function": open_agent.__qualname__,
         "path": sys.path,
         "socket": str(place),
         "keeper": keeper,
@@ -118,14 +118,14 @@ def _start(open_desk: OpenDesk, context: Context, place: Path, keeper: int) -> s
         "node_config": dict(context.node_config),
         "run_config": dict(context.run_config),
     }
-    if "<" in open_desk.__qualname__ or open_desk.__module__ == "__main__":
+    if "<" in open_agent.__qualname__ or open_agent.__module__ == "__main__":
         raise SettingError(
-            "desk='resident' needs an open_desk at the top level of a module that can be imported."
+            "agent='resident' needs an open_agent at the top level of an importable module."
         )
     process = subprocess.Popen([sys.executable, "-m", __name__], stdin=subprocess.PIPE)
     _started.append(process)
     if process.stdin is None:
-        raise FederationError("the resident desk could not be started")
+        raise FederationError("the resident agent could not be started")
     process.stdin.write(json.dumps(order).encode())
     process.stdin.close()
     end = time.monotonic() + _START_SECONDS
@@ -134,7 +134,7 @@ def _start(open_desk: OpenDesk, context: Context, place: Path, keeper: int) -> s
         if line is not None:
             return line
         time.sleep(0.05)
-    raise FederationError("the resident desk could not be started; the client's log says why")
+    raise FederationError("the resident agent could not be started; the client's log says why")
 
 
 def _send(line: socket.socket, body: bytes) -> None:
@@ -164,29 +164,29 @@ def _exactly(line: socket.socket, length: int) -> bytearray:
 
 
 def main() -> None:
-    """Read the order from standard input, open the desk and serve until nobody needs it."""
-    logging.basicConfig(format="voile desk: %(levelname)s %(message)s", level=logging.INFO)
+    """Read the order from standard input, open the agent and serve until nobody needs it."""
+    logging.basicConfig(format="voile agent: %(levelname)s %(message)s", level=logging.INFO)
     order = json.loads(sys.stdin.buffer.read())
     sys.path[:] = order["path"]
     place = Path(order["socket"])
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as door:
         door.bind(str(place))
         try:
-            door.listen()  # whoever comes while the desk is being opened waits in line
+            door.listen()  # whoever comes while the agent is being opened waits in line
             try:
-                desk = _open(order, place)
+                agent = _open(order, place)
             except (FederationError, SettingError) as error:
                 # Written from public settings alone: the server may know why.
-                log.error("The desk is not opened: %s", error)
+                log.error("The agent is not opened: %s", error)
                 _refuse(door, str(error))
                 raise SystemExit(1) from None
-            log.info("Desk open (process %d)", os.getpid())
-            serve(desk, door, keeper=order["keeper"], idle=order["idle"], quiet=order["quiet"])
+            log.info("ClientAgent open (process %d)", os.getpid())
+            serve(agent, door, keeper=order["keeper"], idle=order["idle"], quiet=order["quiet"])
         finally:
             place.unlink(missing_ok=True)
 
 
-def _open(order: dict[str, Any], place: Path) -> Desk:
+def _open(order: dict[str, Any], place: Path) -> AnswersMessages:
     from flwr.app import Context, RecordDict
 
     context = Context(
@@ -196,15 +196,15 @@ def _open(order: dict[str, Any], place: Path) -> Desk:
         state=RecordDict(),
         run_config=order["run_config"],
     )
-    open_desk = getattr(importlib.import_module(order["module"]), order["function"])
+    open_agent = getattr(importlib.import_module(order["module"]), order["function"])
     end, leaving = time.monotonic() + _ROOM_SECONDS, False
     while True:
         try:
             hold_place(context)
-            desk: Desk = open_desk(context)
-            return desk
+            agent: AnswersMessages = open_agent(context)
+            return agent
         except (FederationError, SettingError):
-            # An earlier desk of this node may be in the way: the next attempt tells.
+            # An earlier agent of this node may be in the way: the next attempt tells.
             leaving = leaving or _make_room(order["node_id"], place)
             if not leaving or time.monotonic() > end:
                 raise
@@ -212,7 +212,7 @@ def _open(order: dict[str, Any], place: Path) -> Desk:
 
 
 def _make_room(node: int, place: Path) -> bool:
-    """Ask other desks of a node to end; whether one of them does."""
+    """Ask other agents of a node to end; whether one of them does."""
     others = [one for one in place.parent.glob(f"*-{node:x}-*.sock") if one != place]
     leaving = [_asked_to_leave(one) for one in others]  # all of them, whatever the first one says
     return any(leaving)
@@ -234,7 +234,7 @@ def _asked_to_leave(place: Path) -> bool:
 
 
 def _refuse(door: socket.socket, reason: str) -> None:
-    """Tell those who wait for the desk why there is none; whoever comes later tries anew."""
+    """Tell those who wait for the agent why there is none; whoever comes later tries anew."""
     door.settimeout(1.0)
     end = time.monotonic() + 1.0
     while time.monotonic() < end:
@@ -248,25 +248,30 @@ def _refuse(door: socket.socket, reason: str) -> None:
                 _receive(line)
                 _send(line, _REFUSAL + reason.encode())
             except (OSError, EOFError):
-                log.warning("Somebody who waited for the desk hung up")
+                log.warning("Somebody who waited for the agent hung up")
 
 
 def serve(
-    desk: Desk, door: socket.socket, *, keeper: int, idle: float, quiet: float = _QUIET_SECONDS
+    agent: AnswersMessages,
+    door: socket.socket,
+    *,
+    keeper: int,
+    idle: float,
+    quiet: float = _QUIET_SECONDS,
 ) -> None:
     """Answer one caller after the other, until the keeper is gone or nobody comes.
 
     Parameters
     ----------
-    desk : Desk
+    agent : AnswersMessages
     door : socket
         Listens.
     keeper : int
-        The process with which the desk ends.
+        The process with which the agent ends.
     idle : float
         Seconds without a caller after which it ends.
     quiet : float
-        Seconds without a caller after which it makes room for another desk of its client.
+        Seconds without a caller after which it makes room for another agent of its client.
     """
     door.settimeout(1.0)
     last = time.monotonic()
@@ -284,10 +289,10 @@ def serve(
                     leaves = time.monotonic() - last >= quiet or not is_alive(keeper)
                     _send(line, _ANSWER if leaves else _REFUSAL)
                     if leaves:
-                        log.info("The desk makes room for another one")
+                        log.info("The agent makes room for another one")
                         return
                     continue
-                answer = b"" if asked == _PING else desk.answer(asked.removeprefix(_ASK))
+                answer = b"" if asked == _PING else agent.answer(asked.removeprefix(_ASK))
                 _send(line, _ANSWER + answer)
             except Exception:
                 log.exception("A message was not answered")
@@ -305,7 +310,7 @@ def is_alive(process: int) -> bool:
     try:
         facts = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:
-        return True  # not Linux, or gone this moment: the next look tells
+        return True  # not Linux, or gone this moment: the next access tells
     return facts.rsplit(")", 1)[-1].split()[0] != "Z"
 
 

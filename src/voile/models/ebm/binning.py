@@ -55,8 +55,8 @@ class ColumnBins:
     count_errors: Floats
 
 
-def look_at_target(table: PrivateTable, grant: Grant) -> TargetFacts:
-    """Release class counts, or the distribution of a number, with one look."""
+def release_target(table: PrivateTable, grant: Grant) -> TargetFacts:
+    """Release class counts, or the distribution of a number, with one access."""
     target = table.schema.target
     none = np.zeros(0)
     if isinstance(target, Category):
@@ -86,7 +86,7 @@ def look_at_target(table: PrivateTable, grant: Grant) -> TargetFacts:
 
 
 def find_bins(table: PrivateTable, grant: Grant, bins: int) -> tuple[ColumnBins, ...]:
-    """Release the bins of every column, one look each.
+    """Release the bins of every column, one access each.
 
     Numbers get about ``bins`` intervals of equal mass from a noised tree of counts, spikes apart;
     the last bin is for missing values. Categories have one bin per level, other, and missing. The

@@ -1,6 +1,6 @@
 """Algorithm 2 of Nori et al. (ICML 2021), made sound: cyclic steps on random splits.
 
-For comparison. One look per epoch and column: residual sums over a few random leaves, divided by
+For comparison. One access per epoch and column: residual sums over a few random leaves, divided by
 private counts. Unlike the published form, residuals start at a private centre and are clipped
 inside the query, and every listed category is noised whether or not it occurs.
 Sensitivity: a row is in one leaf of one column: the clip. Proof: docs/proofs/ebm.md.
@@ -85,7 +85,7 @@ class LeafSums(Query):
         """Number of leaves."""
         return int(self.leaf.max()) + 1
 
-    def shares(self, block: Block) -> NDArray[np.float64]:
+    def contributions(self, block: Block) -> NDArray[np.float64]:
         """One row at a time, for tests and small blocks."""
         unit = 2.0**-40
         rows = [self.total(block.part(i, i + 1), unit) * unit for i in range(block.rows)]
@@ -119,7 +119,7 @@ def train_cyclic(
     splits: np.random.Generator,
     progress: Callable[[int], None] = lambda done: None,
 ) -> Trained:
-    """Train by ``epochs`` cycles over the columns, one look each.
+    """Train by ``epochs`` cycles over the columns, one access each.
 
     Parameters
     ----------

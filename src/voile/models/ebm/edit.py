@@ -22,7 +22,7 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from voile.errors import ModelError, SettingError, VoileError
-from voile.models.ebm.model import AdditiveModel
+from voile.models.ebm.model import EBMModel
 from voile.models.ebm.operations import apply_edit, to_settings
 from voile.models.history import REDO, REVERT, UNDO, Edit
 from voile.schema.columns import Level
@@ -47,7 +47,7 @@ class Editor:
 
     Parameters
     ----------
-    model : AdditiveModel
+    model : EBMModel
         A trained or already edited model.
     who : str or None
         The author of the changes; by default the name of the user.
@@ -60,14 +60,14 @@ class Editor:
     >>> editor.model                                                       # doctest: +SKIP
     """
 
-    def __init__(self, model: AdditiveModel, who: str | None = None) -> None:
+    def __init__(self, model: EBMModel, who: str | None = None) -> None:
         self._who = _text(_user() if who is None else who, "who")
         self._model = model
         self._past: list[_Change] = []
         self._future: list[_Change] = []
 
     @property
-    def model(self) -> AdditiveModel:
+    def model(self) -> EBMModel:
         """The model with all changes so far; the given one itself if there are none."""
         return self._model
 
@@ -222,7 +222,7 @@ class Editor:
         return self
 
     def _go_to(
-        self, model: AdditiveModel | None, move: str, why: str, change: Edit | None = None
+        self, model: EBMModel | None, move: str, why: str, change: Edit | None = None
     ) -> None:
         """Take another state of the model, whose history goes on from the present one."""
         assert model is not None
@@ -247,18 +247,18 @@ class Editor:
 class _Change:
     """A state of the model to go to, and the change that lies between."""
 
-    model: AdditiveModel
+    model: EBMModel
     change: Edit
 
 
-def replay(model: AdditiveModel, edits: Iterable[Edit]) -> AdditiveModel:
+def replay(model: EBMModel, edits: Iterable[Edit]) -> EBMModel:
     """Apply stored edits to a model, for instance to one trained anew with another budget.
 
     On the model that they were made for, they give the same scores to the bit.
 
     Parameters
     ----------
-    model : AdditiveModel
+    model : EBMModel
         Needs the terms, bounds, levels and classes that the edits name.
     edits : iterable of Edit
         In order; appended to the model's history as they are.
@@ -278,7 +278,7 @@ def replay(model: AdditiveModel, edits: Iterable[Edit]) -> AdditiveModel:
     return model
 
 
-def _before_last_edit(model: AdditiveModel) -> AdditiveModel:
+def _before_last_edit(model: EBMModel) -> EBMModel:
     if model.original is None:
         raise ModelError("There is nothing to undo: the model is as it was trained.")
     return replay(model.original, model.edits[:-1])

@@ -1,4 +1,4 @@
-"""EBMClassifier and EBMRegressor: private additive models with the manners of scikit-learn."""
+"""EBMClassifier and EBMRegressor: private additive models with scikit-learn's interface."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from voile.models.ebm import export
 from voile.models.ebm.edit import Editor
-from voile.models.ebm.files import SavedAdditive
+from voile.models.ebm.files import SavedEBM
 from voile.models.ebm.fit import fit_model
 from voile.models.ebm.interpret_model import to_interpret
-from voile.models.ebm.model import AdditiveModel
+from voile.models.ebm.model import EBMModel
 from voile.models.ebm.settings import Direction, Method, Settings
 from voile.models.estimator import PrivateEstimator
 from voile.models.fit import FitJob
@@ -36,7 +36,7 @@ class _EBM(PrivateEstimator):
     """What the two estimators share: fitting, explaining, editing, storing."""
 
     _settings_kind = Settings
-    model_: AdditiveModel
+    model_: EBMModel
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class _EBM(PrivateEstimator):
         largest = 1.0 if self.largest_weight is None else self.largest_weight
         return {"weights": sample_weight, "largest_weight": largest}
 
-    def _train(self, job: FitJob, settings: Settings) -> AdditiveModel:
+    def _train(self, job: FitJob, settings: Settings) -> EBMModel:
         return fit_model(job, settings)
 
     def _scores(self, X: object) -> NDArray[np.float64]:
@@ -95,7 +95,7 @@ class _EBM(PrivateEstimator):
         check_is_fitted(self)
         return Editor(self.model_, who)
 
-    def with_model(self, model: AdditiveModel | Editor) -> Self:
+    def with_model(self, model: EBMModel | Editor) -> Self:
         """The same estimator with another (edited) model; this one stays as it was."""
         check_is_fitted(self)
         result = type(self)(**self.get_params(deep=False))
@@ -109,7 +109,7 @@ class _EBM(PrivateEstimator):
         return self.with_model(self.model_.original or self.model_)
 
     def _write(self, path: str | Path) -> Path:
-        return SavedAdditive.write(self.model_, path, self.training_settings_)
+        return SavedEBM.write(self.model_, path, self.training_settings_)
 
     def to_csv(self, path: str | Path) -> Path:
         """Write the score table, one line per bin."""
@@ -155,7 +155,7 @@ class EBMClassifier(ClassifierMixin, _EBM):  # type: ignore[misc]
 
     Attributes
     ----------
-    model_ : AdditiveModel
+    model_ : EBMModel
         Frozen: terms, scores, standard errors, private counts.
     classes_ : ndarray of shape (classes,)
         Classes of the schema, in its order.
@@ -240,7 +240,7 @@ class EBMRegressor(RegressorMixin, _EBM):  # type: ignore[misc]
 
 def load_estimator(data: Any) -> EBMClassifier | EBMRegressor:
     """A fitted estimator from what `save` wrote."""
-    model = SavedAdditive.model_of(data)
+    model = SavedEBM.model_of(data)
     kind = EBMRegressor if model.link == "identity" else EBMClassifier
     result: EBMClassifier | EBMRegressor = kind._from_model(model, data)
     return result

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from voile.errors import MissingExtra, ModelError
-from voile.models.ebm.model import AdditiveModel, Term
+from voile.models.ebm.model import EBMModel, Term
 from voile.models.history import tell_edits
 from voile.models.json_files import replace_file
 from voile.schema import Category, Number
@@ -75,7 +75,7 @@ class ScoreRow:
     count: float
 
 
-def score_table(model: AdditiveModel) -> list[ScoreRow]:
+def score_table(model: EBMModel) -> list[ScoreRow]:
     """All scores: terms in order, their bins in order, and of each bin the outputs."""
     return [
         ScoreRow(
@@ -105,7 +105,7 @@ def _bins(term: Term) -> list[tuple[str, float | None, float | None, object]]:
     return [(label, None, None, level) for label, level in zip(term.labels, levels, strict=True)]
 
 
-def _outputs(model: AdditiveModel) -> tuple[object, ...]:
+def _outputs(model: EBMModel) -> tuple[object, ...]:
     """Whose scores the outputs are."""
     match model.link:
         case "identity":
@@ -119,7 +119,7 @@ def _outputs(model: AdditiveModel) -> tuple[object, ...]:
 # -- CSV ----------------------------------------------------------------------------------------
 
 
-def write_csv(model: AdditiveModel, path: str | Path) -> Path:
+def write_csv(model: EBMModel, path: str | Path) -> Path:
     """Write all scores as CSV (UTF-8, one header line), and return the path.
 
     What does not apply is empty. Text that a spreadsheet could run has an apostrophe in front.
@@ -151,7 +151,7 @@ def _harmless(text: str) -> str:
 # -- Excel --------------------------------------------------------------------------------------
 
 
-def write_excel(model: AdditiveModel, path: str | Path) -> Path:
+def write_excel(model: EBMModel, path: str | Path) -> Path:
     """Write an Excel file for a person to read, and return its path.
 
     The sheet "Scores" has one line per score; "How to read this" has the intercept, the formula, an
@@ -251,7 +251,7 @@ _MEANING = {
 }
 
 
-def _guide(model: AdditiveModel) -> list[_GuideLine]:
+def _guide(model: EBMModel) -> list[_GuideLine]:
     """What a reader needs to use the scores by hand."""
     formula, unit = _MEANING[model.link]
     outputs = _outputs(model)
@@ -282,7 +282,7 @@ def _guide(model: AdditiveModel) -> list[_GuideLine]:
     return lines
 
 
-def _worked_example(model: AdditiveModel, outputs: Sequence[object]) -> list[_GuideLine]:
+def _worked_example(model: EBMModel, outputs: Sequence[object]) -> list[_GuideLine]:
     """The prediction for a made-up row: the most frequent bin of every term."""
     names = tuple("score" if output is None else f"score of {output}" for output in outputs)
     lines = [

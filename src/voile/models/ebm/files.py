@@ -34,7 +34,7 @@ import numpy as np
 from voile.arrays import Array, Floats, freeze_arrays
 from voile.codec import Order
 from voile.errors import ModelError
-from voile.models.ebm.model import AdditiveModel, Link, Term
+from voile.models.ebm.model import EBMModel, Link, Term
 from voile.models.history import MOVES, Edit
 from voile.models.json_files import MODEL
 from voile.models.saved_model import LARGEST, SavedModel, is_same
@@ -126,7 +126,7 @@ class SavedScores:
         return len(self.intercept)
 
     @staticmethod
-    def facts_of(model: AdditiveModel) -> dict[str, Any]:
+    def facts_of(model: EBMModel) -> dict[str, Any]:
         """What is written of a model."""
         for term in model.terms:
             if model.schema.get(term.name) != term.column:
@@ -154,8 +154,8 @@ class SavedScores:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class SavedAdditive(SavedScores, SavedModel[AdditiveModel]):
-    """What stands in the file of an additive model: see `AdditiveModel`."""
+class SavedEBM(SavedScores, SavedModel[EBMModel]):
+    """What stands in the file of an additive model: see `EBMModel`."""
 
     kind: ClassVar[str] = "voile ebm"
     file_order: ClassVar[Order] = (
@@ -169,7 +169,7 @@ class SavedAdditive(SavedScores, SavedModel[AdditiveModel]):
     original: Annotated[SavedScores | None, Stored(optional=True)] = None
 
     @classmethod
-    def of(cls, model: AdditiveModel) -> Self:
+    def of(cls, model: EBMModel) -> Self:
         """What is written of a model."""
         _check_original(model)
         original = model.original
@@ -184,7 +184,7 @@ class SavedAdditive(SavedScores, SavedModel[AdditiveModel]):
             **cls.facts_of(model),
         )
 
-    def build(self) -> AdditiveModel:
+    def build(self) -> EBMModel:
         """The model, if all its parts fit each other (ModelError)."""
         self._check_link()
         _check_edits(self.edits, self.schema, "'edits'")
@@ -204,8 +204,8 @@ class SavedAdditive(SavedScores, SavedModel[AdditiveModel]):
         original = self._build_scores(self.original, "the original")
         return replace(model, edits=self.edits, original=original)
 
-    def _build_scores(self, scores: SavedScores, where: str) -> AdditiveModel:
-        return AdditiveModel(
+    def _build_scores(self, scores: SavedScores, where: str) -> EBMModel:
+        return EBMModel(
             terms=scores.build_terms(self.schema, where),
             intercept=scores.intercept,
             intercept_errors=scores.intercept_errors,
@@ -242,7 +242,7 @@ def _check_size(table: Floats, schema: Schema, where: str) -> None:
         raise ModelError(f"In a model, {where} must be finite numbers up to {most:g}.")
 
 
-def _check_original(model: AdditiveModel) -> None:
+def _check_original(model: EBMModel) -> None:
     """Refuse an original that the file could not tell apart from the model."""
     original = model.original
     if original is None:

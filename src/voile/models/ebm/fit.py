@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.models.ebm.binning import ColumnBins, TargetFacts, find_bins, lay_out, look_at_target
+from voile.models.ebm.binning import ColumnBins, TargetFacts, find_bins, lay_out, release_target
 from voile.models.ebm.curves import nearest_monotone
 from voile.models.ebm.cyclic import train_cyclic
-from voile.models.ebm.model import AdditiveModel, Link, Term
+from voile.models.ebm.model import EBMModel, Link, Term
 from voile.models.ebm.queries import BinLayout
 from voile.models.ebm.settings import (
     BINS_BELOW,
@@ -39,7 +39,7 @@ Floats = NDArray[np.float64]
 Shape = Callable[[int, Floats, Floats], Floats]
 
 
-def fit_model(job: FitJob, settings: Settings) -> AdditiveModel:
+def fit_model(job: FitJob, settings: Settings) -> EBMModel:
     """Pay for the whole plan, carry it out, and freeze what came out.
 
     Raises
@@ -62,7 +62,7 @@ def _release(
 ) -> tuple[BinLayout, tuple[ColumnBins, ...], Trained]:
     settings, rounds = schedule.settings, schedule.rounds
     link = _link(table.schema)
-    target = look_at_target(table, grant)
+    target = release_target(table, grant)
     if schedule.cyclic:
         most = settings.bins or BINS_BELOW
     else:
@@ -126,7 +126,7 @@ def _monotone_shape(schema: Schema, monotone: Mapping[str, Direction]) -> Shape 
 
 def _freeze(
     layout: BinLayout, bins: tuple[ColumnBins, ...], trained: Trained, receipt: Receipt
-) -> AdditiveModel:
+) -> EBMModel:
     """Centre the terms, return to the target's units, and make the record."""
     schema, link, offsets = layout.schema, layout.link, layout.offsets
     unit, middle = 1.0, 0.0
@@ -163,7 +163,7 @@ def _freeze(
                 frozen(bins[k].count_errors),
             )
         )
-    return AdditiveModel(
+    return EBMModel(
         tuple(terms),
         frozen(intercept * unit + middle),
         frozen(trained.intercept_errors * unit),

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.errors import MissingExtra, ModelError
-from voile.models.ebm.model import AdditiveModel, Term
+from voile.models.ebm.model import EBMModel, Term
 from voile.schema import Category, Number
 from voile.schema.columns import Level
 
@@ -30,7 +30,7 @@ _Floats = NDArray[np.float64]
 _LINKS = {"identity": "identity", "logit": "logit", "softmax": "mlogit"}
 
 
-def to_interpret(model: AdditiveModel) -> Any:
+def to_interpret(model: EBMModel) -> Any:
     """An ExplainableBoostingClassifier or -Regressor with the model's scores.
 
     It can predict, explain (`explain_global`, `explain_local`) and be merged. Its bin weights are
@@ -78,7 +78,7 @@ def to_interpret(model: AdditiveModel) -> Any:
     return machine
 
 
-def _set_target(machine: Any, model: AdditiveModel) -> None:
+def _set_target(machine: Any, model: EBMModel) -> None:
     """The intercept, and the classes or bounds of the target."""
     target = model.schema.target
     if isinstance(target, Number):

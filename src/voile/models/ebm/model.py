@@ -105,7 +105,7 @@ class Term:
 
 
 @dataclass(frozen=True, eq=False)
-class AdditiveModel:
+class EBMModel:
     """A trained additive model.
 
     Attributes
@@ -122,7 +122,7 @@ class AdditiveModel:
         The privacy guarantee; edits do not change it.
     edits : tuple of Edit
         What people changed afterwards and is in force, in order.
-    original : AdditiveModel or None
+    original : EBMModel or None
         The model as it was trained, if it was edited since.
     history : tuple of Edit
         Everything that people did to it, in order: also edits that are in force no more, and what
@@ -136,7 +136,7 @@ class AdditiveModel:
     schema: Schema
     receipt: Receipt
     edits: tuple[Edit, ...] = ()
-    original: AdditiveModel | None = None
+    original: EBMModel | None = None
     history: tuple[Edit, ...] = ()
 
     def __post_init__(self) -> None:
@@ -170,7 +170,7 @@ class AdditiveModel:
             f"The model has no term {name!r}: it has {', '.join(repr(t.name) for t in self.terms)}."
         )
 
-    def with_term(self, term: Term) -> AdditiveModel:
+    def with_term(self, term: Term) -> EBMModel:
         """The same model with one term replaced."""
         self[term.name]
         return replace(

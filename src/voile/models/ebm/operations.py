@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from voile.errors import ModelError, SettingError
 from voile.models.ebm import curves
 from voile.models.ebm.curves import Floats
-from voile.models.ebm.model import OTHER, AdditiveModel, Term
+from voile.models.ebm.model import OTHER, EBMModel, Term
 from voile.models.history import Edit
 from voile.schema import Category, Number
 
@@ -35,7 +35,7 @@ class _Operation:
     optional: frozenset[str] = frozenset()
 
 
-def apply_edit(model: AdditiveModel, edit: Edit) -> AdditiveModel:
+def apply_edit(model: EBMModel, edit: Edit) -> EBMModel:
     """The model after an edit, which is appended to its history.
 
     Raises
@@ -79,13 +79,13 @@ def apply_edit(model: AdditiveModel, edit: Edit) -> AdditiveModel:
     )
 
 
-def _as_trained(model: AdditiveModel) -> AdditiveModel:
+def _as_trained(model: EBMModel) -> EBMModel:
     if model.original is not None:
         return model.original
     return replace(model, history=()) if model.history else model
 
 
-def to_settings(model: AdditiveModel, given: Mapping[str, object]) -> dict[str, Any]:
+def to_settings(model: EBMModel, given: Mapping[str, object]) -> dict[str, Any]:
     """What a caller gave as JSON values, without what was left out; a class as its label.
 
     A label rather than a position, because a model trained anew may have its classes in another
@@ -295,7 +295,7 @@ def _find_levels(term: Term, levels: object) -> Bins:
     return np.array([codes[level] for level in levels])
 
 
-def _find_outputs(model: AdditiveModel, output: object) -> Outputs:
+def _find_outputs(model: EBMModel, output: object) -> Outputs:
     """Positions of the outputs that are meant."""
     if output is None:
         return np.arange(model.outputs)

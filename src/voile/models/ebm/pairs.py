@@ -1,7 +1,7 @@
 """How columns go together: noised tables of pairs, which let regression undo collinearity for free.
 
 With squared loss, what one column's sums owe to the scores of the others is a matter of counts
-alone. Coarse counts of all pairs of columns, released once, replace many rounds of looks.
+alone. Coarse counts of all pairs of columns, released once, replace many rounds of accesses.
 """
 
 from __future__ import annotations

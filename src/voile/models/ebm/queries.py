@@ -199,7 +199,7 @@ class ResidualSums(Query):
         """Norm of a row's share."""
         return self.cap
 
-    def shares(self, block: Block) -> NDArray[np.float64]:
+    def contributions(self, block: Block) -> NDArray[np.float64]:
         """One row at a time, for tests and small blocks."""
         unit = 2.0**-40
         return np.stack(

@@ -17,7 +17,7 @@ from voile.models.setting_checks import (
     count,
     or_auto,
 )
-from voile.privacy.calibrate import gaussian_share
+from voile.privacy.calibrate import gaussian_step
 from voile.privacy.discovery import discovery_shape
 from voile.privacy.events import Plan, Step
 from voile.schema import Category, Number, Schema
@@ -72,7 +72,7 @@ class Settings(CheckedSettings):
 
 @dataclass(frozen=True)
 class Schedule:
-    """What follows from settings and public facts, decided before the first look.
+    """What follows from settings and public facts, decided before the first access.
 
     Attributes
     ----------
@@ -98,39 +98,39 @@ def choose(settings: Settings, schema: Schema) -> Schedule:
 
 
 def plan_shape(schema: Schema, schedule: Schedule, delta: float) -> Plan:
-    """Every look of a fit with its share of mu^2."""
+    """Every access of a fit with its share of mu^2."""
     if not schedule.cyclic:
         return Plan(tuple(_steps(schema, schedule.rounds, delta)))
-    # One look per epoch and column.
+    # One access per epoch and column.
     steps = [s for s in _steps(schema, 1, delta) if s.label != ROUNDS_LOOK]
     left = 1.0 - (DISCOVERY if not schema.known else 0.0)
     share = left * (1.0 - _TARGET - _BINS)
-    looks = schedule.rounds * len(schema)
-    return Plan((*steps, gaussian_share(STEPS_LOOK, share, count=looks)))
+    accesses = schedule.rounds * len(schema)
+    return Plan((*steps, gaussian_step(STEPS_LOOK, share, count=accesses)))
 
 
 def _steps(schema: Schema, rounds: int, delta: float) -> list[Step]:
     numbers, categories = len(schema.numbers), len(schema.categories)
     steps: list[Step] = list(discovery_shape(schema, DISCOVERY, delta))
     left = 1.0 - (DISCOVERY if steps else 0.0)
-    steps.append(gaussian_share(TARGET_LOOK, left * _TARGET))
+    steps.append(gaussian_step(TARGET_LOOK, left * _TARGET))
     total = _NUMBER_WEIGHT * numbers + categories
     if numbers:
         share = left * _BINS * _NUMBER_WEIGHT * numbers / total
-        steps.append(gaussian_share(NUMBERS_LOOK, share, count=numbers))
+        steps.append(gaussian_step(NUMBERS_LOOK, share, count=numbers))
     if categories:
         share = left * _BINS * categories / total
-        steps.append(gaussian_share(CATEGORIES_LOOK, share, count=categories))
+        steps.append(gaussian_step(CATEGORIES_LOOK, share, count=categories))
     rest = 1.0 - _TARGET - _BINS
     if isinstance(schema.target, Number) and rounds > 1:
-        looks = sum(number < rounds for number in SIZE_ROUNDS)
-        steps.append(gaussian_share(SIZES_LOOK, left * _SIZES, count=looks))
+        accesses = sum(number < rounds for number in SIZE_ROUNDS)
+        steps.append(gaussian_step(SIZES_LOOK, left * _SIZES, count=accesses))
         rest -= _SIZES
         if len(schema) > 1:
             pairs = min(max(_PAIRS_EACH * len(schema), _PAIRS_LEAST), _PAIRS_MOST)
-            steps.append(gaussian_share(PAIRS_LOOK, left * pairs))
+            steps.append(gaussian_step(PAIRS_LOOK, left * pairs))
             rest -= pairs
-    steps.append(gaussian_share(ROUNDS_LOOK, left * rest, count=rounds))
+    steps.append(gaussian_step(ROUNDS_LOOK, left * rest, count=rounds))
     return steps
 
 

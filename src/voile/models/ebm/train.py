@@ -1,6 +1,6 @@
 """Training an additive model from released sums: a few rounds over all columns at once.
 
-Each round releases, with one look, the noised residual sums of every bin of every column at the
+Each round releases, with one access, the noised residual sums of every bin of every column at the
 present scores, and then, free of cost, combines them with those of earlier rounds and smooths
 them. Nori et al. (ICML 2021) spend one look on each of thousands of small steps instead.
 Sensitivity and accounting: docs/proofs/ebm.md.
@@ -90,7 +90,7 @@ def train(
     ----------
     table : PrivateTable
     grant : Grant
-        Holds ``rounds`` looks of `ROUNDS_LOOK`; for regression also those of `SIZES_LOOK`.
+        Holds ``rounds`` accesses of `ROUNDS_LOOK`; for regression also those of `SIZES_LOOK`.
     layout, bins, target
         What was released before.
     rounds : int
@@ -135,7 +135,7 @@ class _Training:
         self.discount = DISCOUNT[layout.link]
         self.swept = 1.0
         self.best: tuple[float, Floats, Floats, TrainingLoss] | None = None
-        self.pairs = self._look_at_pairs(bins) if PAIRS_LOOK in grant.plan else None
+        self.pairs = self._release_pairs(bins) if PAIRS_LOOK in grant.plan else None
         self.intercept_variance = np.zeros(self.outputs)
 
     # -- noise --------------------------------------------------------------------------------
@@ -161,7 +161,7 @@ class _Training:
         noise = self.deviation**2 * self._term_count / self.rounds
         return start_term(one, self.loss, self.intercept, noise, self.unit)
 
-    def _look_at_pairs(self, bins: tuple[ColumnBins, ...]) -> ColumnPairs:
+    def _release_pairs(self, bins: tuple[ColumnBins, ...]) -> ColumnPairs:
         groups = np.concatenate([group_bins(one.counts, len(one.cuts) > 0) for one in bins])
         query = PairCounts(self.layout, groups)
         release = gaussian_sum(self.table, query, self.grant.take(PAIRS_LOOK))

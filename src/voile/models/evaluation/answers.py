@@ -1,7 +1,7 @@
 """What a model says of private rows, computed so that no row changes what it says of another.
 
 BLAS rounds a row otherwise when others stand beside it; counts of cells would then move by more
-than one when one row is added (docs/proofs/evaluation.md). So additive models are read by look-up
+than one when one row is added (docs/proofs/evaluation.md). So additive models are read by access-up
 and sums in a fixed order, and other models one row at a time from one buffer.
 """
 
@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from voile.errors import SettingError
-from voile.models.ebm.model import AdditiveModel
+from voile.models.ebm.model import EBMModel
 from voile.models.locally_linear.model import LocallyLinearModel
-from voile.models.lvq.model import PrototypeModel
+from voile.models.lvq.model import LVQModel
 
 Floats = NDArray[np.float64]
 
@@ -52,11 +52,11 @@ def answer(model: Any, columns: Mapping[str, NDArray[Any]], rows: int) -> Answer
 
 def has_probabilities(model: Any) -> bool:
     """Whether a model's scores are log-odds, so that calibration means something."""
-    return not isinstance(model, PrototypeModel)
+    return not isinstance(model, LVQModel)
 
 
 @answer.register
-def _(model: AdditiveModel, columns: Mapping[str, NDArray[Any]], rows: int) -> Answers:
+def _(model: EBMModel, columns: Mapping[str, NDArray[Any]], rows: int) -> Answers:
     scores = model.scores(columns) if rows else np.zeros((0, model.outputs))
     if model.link == "identity":
         return Answers(model.respond(scores), np.zeros(rows))
@@ -66,7 +66,7 @@ def _(model: AdditiveModel, columns: Mapping[str, NDArray[Any]], rows: int) -> A
 
 
 @answer.register
-def _(model: PrototypeModel, columns: Mapping[str, NDArray[Any]], rows: int) -> Answers:
+def _(model: LVQModel, columns: Mapping[str, NDArray[Any]], rows: int) -> Answers:
     points = model.points(columns)
     buffer = np.empty((1, points.shape[1]))
     predicted, margins = np.zeros(rows, dtype=np.int64), np.full(rows, np.nan)

@@ -44,14 +44,14 @@ class Counted:
     def redraw(self, *, sampling: bool) -> Floats:
         """Counts that could as well have come out, shape (draws, cells).
 
-        Public chance with a fixed seed. A cell that looks empty may hold a row or two: one row is
-        added to the variance of each.
+        Public randomness with a fixed seed. A cell that looks empty may hold a row or two: one row
+        is added to the variance of each.
         """
         variance = np.full(self.values.shape, self.noise**2)
         if sampling:
             variance = variance + self.together * (np.maximum(self.values, 0.0) + 1.0)
-        chance = np.random.default_rng(0).standard_normal((_DRAWS, len(self.values)))
-        return np.asarray(self.values + chance * np.sqrt(variance))
+        rng = np.random.default_rng(0).standard_normal((_DRAWS, len(self.values)))
+        return np.asarray(self.values + rng * np.sqrt(variance))
 
 
 @dataclass(frozen=True)
@@ -105,9 +105,9 @@ class Share:
         noise_in = square * self.noise**2 * self.inside_cells
         noise_out = square * self.noise**2 * self.outside_cells
         most = rows + math.sqrt(noise_in + noise_out)
-        chance = square * self.together * most
-        a = rows**2 - noise_in - noise_out + chance
-        b = -2.0 * inside * rows + 2.0 * noise_in - chance
+        rng = square * self.together * most
+        a = rows**2 - noise_in - noise_out + rng
+        b = -2.0 * inside * rows + 2.0 * noise_in - rng
         c = inside**2 - noise_in
         if rows**2 <= noise_in + noise_out:
             return 0.0, 1.0

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.models.evaluation import measures as m
+from voile.models.evaluation.access import LEAST_ROWS, access, level_names, of_group, pay
 from voile.models.evaluation.answers import has_probabilities
 from voile.models.evaluation.intervals import Counted, lost, redrawn
-from voile.models.evaluation.looks import LEAST_ROWS, level_names, look, of_group, pay
 from voile.models.evaluation.queries import (
     ClassMargins,
     ConfidenceCells,
@@ -27,7 +27,7 @@ from voile.models.evaluation.record import (
     digest_of_edits,
 )
 from voile.models.fit import FitJob
-from voile.privacy.calibrate import gaussian_share
+from voile.privacy.calibrate import gaussian_step
 from voile.privacy.grant import Grant
 from voile.privacy.receipt import write_receipt
 from voile.privacy.vault import PrivateTable
@@ -56,14 +56,14 @@ def evaluate_classes(
     assert isinstance(target, Category)
     classes = len(target.levels or ())
     two, chances = classes == 2, has_probabilities(model)
-    shape = [gaussian_share(_CONFUSION, 0.2)]
+    shape = [gaussian_step(_CONFUSION, 0.2)]
     if two:
-        shape += [gaussian_share(_FINE, 0.15), gaussian_share(_MARGINS, 0.45)]
+        shape += [gaussian_step(_FINE, 0.15), gaussian_step(_MARGINS, 0.45)]
     elif chances:
-        shape += [gaussian_share(_CONFIDENCE, 0.3)]
-    shape += [gaussian_share(of_group(name), 0.3) for name in groups]
+        shape += [gaussian_step(_CONFIDENCE, 0.3)]
+    shape += [gaussian_step(of_group(name), 0.3) for name in groups]
     grant = pay(job, model, groups, shape)
-    counted = look(table, ConfusionCells(classes), grant, _CONFUSION)
+    counted = access(table, ConfusionCells(classes), grant, _CONFUSION)
     pairs = counted.part(slice(-1))
     found = [
         m.accuracy(pairs, classes, confidence),
@@ -100,9 +100,9 @@ def _two_classes(
     table: PrivateTable, grant: Grant, confidence: float, *, chances: bool
 ) -> tuple[list[Measure], list[Reliability]]:
     fine = _FINE_CUTS if chances else _FINE_CUTS / 8.0
-    spread = look(table, MarginCells(tuple(fine.tolist())), grant, _FINE)
+    spread = access(table, MarginCells(tuple(fine.tolist())), grant, _FINE)
     cuts = m.choose_cuts(fine, spread.values[:-1].copy(), spread.noise, _MOST_INTERVALS)
-    counted = look(table, ClassMargins(tuple(cuts.tolist())), grant, _MARGINS)
+    counted = access(table, ClassMargins(tuple(cuts.tolist())), grant, _MARGINS)
     cells = counted.part(slice(-1))
 
     def by_class(counts: Floats) -> Floats:
@@ -124,7 +124,7 @@ def _two_classes(
 def _many_classes(
     table: PrivateTable, grant: Grant, confidence: float
 ) -> tuple[list[Measure], list[Reliability]]:
-    counted = look(table, ConfidenceCells(_CONFIDENCE_CUTS), grant, _CONFIDENCE)
+    counted = access(table, ConfidenceCells(_CONFIDENCE_CUTS), grant, _CONFIDENCE)
     cells = counted.part(slice(-1))
     predicted = (np.arange(len(_CONFIDENCE_CUTS) + 1) + 0.5) / (len(_CONFIDENCE_CUTS) + 1)
     # Where in its interval of a tenth a row lies is not known: anywhere, all of them together.
@@ -144,7 +144,7 @@ def _groups(
     told, notes = [], []
     for name in groups:
         levels = level_names(schema, name)
-        counted = look(table, GroupCells(classes, name, len(levels) - 2), grant, of_group(name))
+        counted = access(table, GroupCells(classes, name, len(levels) - 2), grant, of_group(name))
         silent = []
         for level, cells in zip(levels, counted.values.reshape(len(levels), -1), strict=True):
             pairs = Counted(cells[:-1], counted.noise, counted.together)

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from voile.models.evaluation.access import LEAST_ROWS, access, level_names, of_group, pay
 from voile.models.evaluation.intervals import Counted, lost, reach_of
-from voile.models.evaluation.looks import LEAST_ROWS, level_names, look, of_group, pay
 from voile.models.evaluation.queries import ERROR_CUTS, ErrorSizes, ErrorSums, GroupErrors
 from voile.models.evaluation.record import (
     Evaluation,
@@ -20,7 +20,7 @@ from voile.models.evaluation.record import (
     plain_number,
 )
 from voile.models.fit import FitJob
-from voile.privacy.calibrate import gaussian_share
+from voile.privacy.calibrate import gaussian_step
 from voile.privacy.grant import Grant
 from voile.privacy.receipt import write_receipt
 from voile.privacy.vault import PrivateTable
@@ -130,12 +130,12 @@ def evaluate_numbers(
     """Measure a regression on protected rows."""
     table, target = job.table, model.schema.target
     width = float(target.upper) - float(target.lower)
-    shape = [gaussian_share(_SIZES, 0.4), gaussian_share(_SUMS, 0.4)]
-    shape += [gaussian_share(of_group(name), 0.4) for name in groups]
+    shape = [gaussian_step(_SIZES, 0.4), gaussian_step(_SUMS, 0.4)]
+    shape += [gaussian_step(of_group(name), 0.4) for name in groups]
     grant = pay(job, model, groups, shape)
-    sizes = look(table, ErrorSizes(width), grant, _SIZES)
+    sizes = access(table, ErrorSizes(width), grant, _SIZES)
     errors = Errors.of(sizes, width, confidence)
-    sums = look(table, ErrorSums(errors.clip), grant, _SUMS)
+    sums = access(table, ErrorSums(errors.clip), grant, _SUMS)
     rows = float(sums.values[0])
     told, notes = _group_errors(table, grant, model.schema, groups, errors)
     if errors.clip < width:
@@ -169,7 +169,7 @@ def _group_errors(
     for name in groups:
         levels = level_names(schema, name)
         query = GroupErrors(errors.clip, name, len(levels) - 2)
-        sums = look(table, query, grant, of_group(name))
+        sums = access(table, query, grant, of_group(name))
         silent = []
         for level, values in zip(levels, sums.values.reshape(len(levels), 4), strict=True):
             if values[0] < LEAST_ROWS * sums.noise or values[0] < 1.0:

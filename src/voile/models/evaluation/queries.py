@@ -194,7 +194,7 @@ class ErrorSums(Query):
         if not 0.0 < self.clip < np.inf:
             raise SettingError(f"The 'clip' of errors must be a number > 0. Got {self.clip!r}.")
 
-    def shares(self, block: Block) -> NDArray[np.float64]:
+    def contributions(self, block: Block) -> NDArray[np.float64]:
         """Share of each row; a row without a target adds nothing."""
         with np.errstate(all="ignore"):
             errors = (block.kept[TRUE] - block.kept[PREDICTED]) / self.clip
@@ -228,9 +228,9 @@ class GroupErrors(Query):
         """Four sums for each level, other, missing."""
         return 4 * (self.listed + 2)
 
-    def shares(self, block: Block) -> NDArray[np.float64]:
+    def contributions(self, block: Block) -> NDArray[np.float64]:
         """The sums' shares of each row, in the place of its group."""
-        parts = ErrorSums(self.clip).shares(block)
+        parts = ErrorSums(self.clip).contributions(block)
         places = np.minimum(block.kept[GROUP + self.group], self.listed + 1)
         result = np.zeros((block.rows, self.listed + 2, 4))
         result[np.arange(block.rows), places] = parts

@@ -174,7 +174,7 @@ class Evaluation(Record, Readable):
             told = "; ".join(map(str, group.measures))
             lines.append(f"  {group.column} = {group.level} (about {group.rows:,.0f} rows): {told}")
         lines += [f"  {note}" for note in self.notes]
-        lines.append(f"  {self.receipt.promise}")
+        lines.append(f"  {self.receipt.guarantee}")
         return "\n".join(lines)
 
 

@@ -7,7 +7,7 @@ from typing import Any, Literal, Self
 
 from voile.models.classifier import ScoringClassifier
 from voile.models.fit import FitJob
-from voile.models.locally_linear.files import SavedMaps
+from voile.models.locally_linear.files import SavedLocallyLinear
 from voile.models.locally_linear.fit import fit_model
 from voile.models.locally_linear.model import LocallyLinearModel
 from voile.models.locally_linear.settings import Basis, Centring, Preset, Settings
@@ -196,7 +196,7 @@ class LocallyLinearClassifier(ScoringClassifier):
 
         Returns
         -------
-        FilterDecisions
+        LocallyLinearLocalExplanation
             Per row: probabilities, maps ranked by their weight, weighted filters, and what each
             input adds.
         """
@@ -215,9 +215,9 @@ class LocallyLinearClassifier(ScoringClassifier):
         }
 
     def _write(self, path: str | Path) -> Path:
-        return SavedMaps.write(self.model_, path, self.training_settings_)
+        return SavedLocallyLinear.write(self.model_, path, self.training_settings_)
 
 
 def load_estimator(data: Any) -> LocallyLinearClassifier:
     """A fitted estimator from what `save` wrote."""
-    return LocallyLinearClassifier._from_model(SavedMaps.model_of(data), data)
+    return LocallyLinearClassifier._from_model(SavedLocallyLinear.model_of(data), data)

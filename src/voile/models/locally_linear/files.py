@@ -47,7 +47,7 @@ class SavedBasis:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class SavedMaps(SavedModel[LocallyLinearModel]):
+class SavedLocallyLinear(SavedModel[LocallyLinearModel]):
     """What stands in the file of a locally linear model: see `LocallyLinearModel` and `Inputs`."""
 
     kind: ClassVar[str] = "voile maps"

@@ -64,7 +64,7 @@ def _release(table: PrivateTable, grant: Grant, schedule: Schedule) -> tuple[Inp
     classes, size, coordinates = inputs.class_count, inputs.size, schedule.settings.projection
     how = schedule.beta, schedule.bias, schedule.clip
     if coordinates is None:
-        means = _look_at_means(table, grant, inputs) if schedule.towards_means else None
+        means = _release_means(table, grant, inputs) if schedule.towards_means else None
         query = MapSteps(inputs, start_weights(schedule, classes, size, means), *how)
         return inputs, train(table, grant, query, schedule, rows)
     drawn = draw_projections(schedule, size)
@@ -96,7 +96,7 @@ def _look_around(table: PrivateTable, grant: Grant, schedule: Schedule) -> tuple
     return plain.with_centre(mean * max(0.0, 1.0 - doubt), length), rows
 
 
-def _look_at_means(table: PrivateTable, grant: Grant, inputs: Inputs) -> Floats:
+def _release_means(table: PrivateTable, grant: Grant, inputs: Inputs) -> Floats:
     """Release the mean point of each class, drawn to the mean of all as far as its noise says."""
     query = ClassPoints(inputs)
     release = gaussian_sum(table, query, grant.take(MEANS_LOOK))

@@ -17,12 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.errors import SettingError
+from voile.models.exact_sums import MOST_COLUMNS, exact_product
 from voile.models.features import Features
 from voile.models.locally_linear.kernels import shorten
 from voile.models.locally_linear.pictures import STILL, Move, SmoothBasis, moved
 from voile.models.pixels import Shape
 from voile.models.public_numbers import check_classes, check_numbers, class_count, feature_count
-from voile.models.whole_numbers import MOST_COLUMNS, exact_product
 from voile.privacy.queries import TARGET, Block, Preparation, last_kept
 from voile.privacy.wire import lasting
 from voile.schema import Category, Schema

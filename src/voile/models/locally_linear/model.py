@@ -105,13 +105,13 @@ class LocallyLinearModel:
         flat = points @ self.weights.reshape(-1, size).T
         return np.asarray(flat.reshape(-1, classes, maps) + self.offsets)
 
-    def shares(self, scores: Floats) -> Floats:
+    def contributions(self, scores: Floats) -> Floats:
         """s_mk of map scores: how much each map counts for its class, summing to 1 over maps."""
         return np.asarray(softmax(self.beta * scores, axis=2))
 
     def class_scores(self, scores: Floats) -> Floats:
         """f_k of map scores, shape (rows, classes)."""
-        return np.asarray((self.shares(scores) * scores).sum(axis=2))
+        return np.asarray((self.contributions(scores) * scores).sum(axis=2))
 
     def decide(self, columns: Mapping[str, Any]) -> Floats:
         """Scores of the classes for encoded rows, shape (rows, classes)."""

@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.errors import SettingError
+from voile.models.exact_sums import exponent, in_units, whole
 from voile.models.locally_linear.inputs import BITS, ONE, POINTS, KeptPoints, kept_copies
 from voile.models.locally_linear.kernels import blend_projected, squared_lengths
 from voile.models.locally_linear.queries import COEFFICIENT_BITS, LARGEST, MapSteps
 from voile.models.public_numbers import check_wholes
-from voile.models.whole_numbers import exponent, in_units, whole
 from voile.privacy.queries import Block, Preparation, last_kept
 from voile.privacy.wire import lasting, sendable
 from voile.schema import Schema

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.errors import SettingError
+from voile.models.exact_sums import WholeQuery, exponent, in_units, whole
 from voile.models.locally_linear.inputs import (
     BITS,
     CLASSES,
@@ -26,7 +27,6 @@ from voile.models.locally_linear.inputs import (
 )
 from voile.models.locally_linear.kernels import blend_copies, squared_lengths
 from voile.models.public_numbers import check_lot, check_numbers
-from voile.models.whole_numbers import WholeQuery, exponent, in_units, whole
 from voile.privacy.queries import Block, Preparation, Query
 from voile.privacy.wire import sendable
 from voile.schema import Schema
@@ -90,7 +90,7 @@ class Directions(Query):
         """Longest that features can be."""
         return math.sqrt(len(self.layout.features))
 
-    def shares(self, block: Block) -> Floats:
+    def contributions(self, block: Block) -> Floats:
         """Shape (rows, size + 2)."""
         columns = {name: block[name] for name in self.layout.schema}
         features = self.layout.read(columns, block.rows)
@@ -178,7 +178,7 @@ class MapSteps(WholeQuery):
     lot : tuple of int, optional
         (k, n): every n-th row of a block only, beginning with the k-th (plain SGD).
     chosen : tuple of int, optional
-        Numbers of the copies to use, by public chance; all without it.
+        Numbers of the copies to use, by public randomness; all without it.
     """
 
     layout: Inputs

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
 from voile.errors import SettingError
-from voile.models import whole_numbers
+from voile.models import exact_sums as whole_numbers
 from voile.models.descent import choose_rate, steps_share
 from voile.models.features import public_features
 from voile.models.locally_linear.inputs import Inputs
@@ -32,7 +32,7 @@ from voile.models.setting_checks import (
     truth,
 )
 from voile.privacy.budget import Budget
-from voile.privacy.calibrate import gaussian_share
+from voile.privacy.calibrate import gaussian_step
 from voile.privacy.discovery import discovery_shape
 from voile.privacy.events import Plan, Step
 from voile.schema import Schema
@@ -97,7 +97,7 @@ class Settings(CheckedSettings):
 
 @dataclass(frozen=True)
 class Schedule:
-    """What follows from settings and public facts, decided before the first look."""
+    """What follows from settings and public facts, decided before the first access."""
 
     settings: Settings
     maps: int
@@ -226,17 +226,17 @@ def _for_tables(settings: Settings) -> Schedule:
 
 
 def plan_shape(schema: Schema, schedule: Schedule, delta: float) -> Plan:
-    """All looks, with their shares of mu^2."""
+    """All accesses, with their shares of mu^2."""
     steps: list[Step] = []
     known = schema if schedule.settings.image_shape is None else with_range(schema, 1.0)
     if known is not schema:
-        steps.append(gaussian_share(RANGE_LOOK, _RANGE))
+        steps.append(gaussian_step(RANGE_LOOK, _RANGE))
     columns_known = all(column.known for column in known.values())
     found = discovery_shape(known, CLASSES if columns_known else DISCOVERY, delta)
     steps += found
-    steps.append(gaussian_share(CENTRE_LOOK, _CENTRE))
+    steps.append(gaussian_step(CENTRE_LOOK, _CENTRE))
     if schedule.towards_means:
-        steps.append(gaussian_share(MEANS_LOOK, _MEANS))
+        steps.append(gaussian_step(MEANS_LOOK, _MEANS))
     left = 1.0 - _RANGE - _CENTRE - _MEANS
     left -= DISCOVERY if found and not columns_known else CLASSES
     steps.append(steps_share(left, rate=schedule.rate, count=schedule.steps))

@@ -1,4 +1,4 @@
-"""Maps that learn from a richer private model, on public inputs: no look at private rows.
+"""Maps that learn from a richer private model, on public inputs: no access to private rows.
 
 The teacher's answers follow from what its training released, so whatever is learned from them has
 the teacher's guarantee, and costs nothing more. Named by Harder et al. (2020) as future work.
@@ -66,14 +66,14 @@ def classes_of(teacher: object, answers: Floats) -> tuple[Level, ...]:
 
 def make_up(schema: Schema, rows: int, random_state: int | None) -> dict[str, Any]:
     """Rows drawn evenly from the public bounds and levels, each column on its own."""
-    chance = np.random.default_rng(random_state)
+    rng = np.random.default_rng(random_state)
     made: dict[str, Any] = {}
     for name, column in schema.items():
         if isinstance(column, Category):
             levels = np.array(column.levels, dtype=object)
-            made[name] = levels[chance.integers(0, len(levels), rows)]
+            made[name] = levels[rng.integers(0, len(levels), rows)]
         elif column.lower is not None and column.upper is not None:
-            made[name] = chance.uniform(column.lower, column.upper, rows)
+            made[name] = rng.uniform(column.lower, column.upper, rows)
     return made
 
 

@@ -1,6 +1,6 @@
 """From released gradient sums to the weights of maps.
 
-Everything here reads released values and public chance only.
+Everything here reads released values and public randomness only.
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ class Trained:
     errors: Floats
 
 
-def _choose(schedule: Schedule, chance: np.random.Generator) -> tuple[int, ...] | None:
+def _choose(schedule: Schedule, rng: np.random.Generator) -> tuple[int, ...] | None:
     """Copies of one step: the picture as it is, and some of the others."""
     count = len(schedule.copies)
     if schedule.copies_per_step >= count:
         return None
-    others = chance.permutation(count - 1)[: schedule.copies_per_step - 1] + 1
+    others = rng.permutation(count - 1)[: schedule.copies_per_step - 1] + 1
     return (0, *sorted(map(int, others)))
 
 
 def start_weights(
     schedule: Schedule, classes: int, coordinates: int, means: Floats | None = None
 ) -> Floats:
-    """Public chance, the same for all classes, and a class's own mean against the others'.
+    """Public randomness, the same for all classes, and a class's own mean against the others'.
 
     Chance makes maps differ; being the same for all classes, it puts none ahead of another.
 
@@ -56,8 +56,8 @@ def start_weights(
     means : ndarray of shape (classes, coordinates), optional
         Released.
     """
-    chance = np.random.default_rng(schedule.settings.random_state)
-    one = chance.normal(0.0, schedule.spread, (schedule.maps, coordinates + 1))
+    rng = np.random.default_rng(schedule.settings.random_state)
+    one = rng.normal(0.0, schedule.spread, (schedule.maps, coordinates + 1))
     result = np.repeat(one[None], classes, axis=0)
     if means is not None:
         result[:, :, :-1] += schedule.towards_means * (means - means.mean(axis=0))[:, None]
@@ -65,12 +65,12 @@ def start_weights(
 
 
 def draw_projections(schedule: Schedule, coordinates: int) -> NDArray[np.int64]:
-    """Public chance: entries N(0, 1 / size), in whole units; (maps or 1, size, coordinates)."""
+    """Public randomness: entries N(0, 1 / size), in whole units; (maps or 1, size, coordinates)."""
     settings, seed = schedule.settings, schedule.settings.random_state
     assert settings.projection is not None
-    chance = np.random.default_rng(None if seed is None else seed + 1)
+    rng = np.random.default_rng(None if seed is None else seed + 1)
     count = 1 if settings.shared_projection else schedule.maps
-    drawn = chance.normal(
+    drawn = rng.normal(
         0.0, 1.0 / math.sqrt(settings.projection), (count, settings.projection, coordinates)
     )
     return np.asarray(np.round(drawn * 2**PROJECTION_BITS).astype(np.int64))
@@ -88,14 +88,14 @@ def train(
     rows : float
         Released number of rows.
     """
-    # Public chance: which of the moved copies a step looks at, beside the picture itself.
-    chance = np.random.default_rng(schedule.settings.random_state)
+    # Public randomness: which of the moved copies a step looks at, beside the picture itself.
+    rng = np.random.default_rng(schedule.settings.random_state)
     shape = query.weights.shape
     rate = schedule.learning_rate_for(len(query.weights))
     adam = Adam(query.weights, rate, schedule.steps, schedule.average, schedule.pull)
 
     def ask(number: int, lot: Lot | None) -> tuple[MapSteps, Callable[[Floats], Floats]]:
-        chosen = _choose(schedule, chance)
+        chosen = _choose(schedule, rng)
         step = replace(query, weights=adam.weights, lot=lot, chosen=chosen)
         return step, lambda values: values.reshape(shape)
 

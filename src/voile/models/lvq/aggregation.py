@@ -18,13 +18,13 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from voile.errors import SettingError
-from voile.models.lvq.means import in_ball, look_at_means, spread_out
+from voile.models.lvq.means import in_ball, release_means, spread_out
 from voile.models.lvq.pulls import Rule, short_pulls
 from voile.models.lvq.settings import CLIP, MEANS_LOOK, STRIDE, Settings, Start, labels_of
 from voile.models.lvq.space import CLASSES, ONE, POINTS, Space
 from voile.models.lvq.train import Trained, slope_for
 from voile.privacy.budget import Budget
-from voile.privacy.calibrate import approximate_share, gaussian_share
+from voile.privacy.calibrate import approximate_step, gaussian_step
 from voile.privacy.events import Approximate, Plan, Step
 from voile.privacy.grant import Grant
 from voile.privacy.mechanisms import aggregate_mean, center_of_attention
@@ -43,11 +43,11 @@ _MOST_GROUPS = 200
 """Groups that "auto" takes at most: each must have rows enough to learn from."""
 
 _WIDEST_NOISE = 0.5
-"""Least possible noise of a centre of attention that is still worth a look; coordinates are within
-[-1, 1], and rows that scatter get far more."""
+"""Least possible noise of a centre of attention that is still worth an access; coordinates are
+within [-1, 1], and rows that scatter get far more."""
 
 _DELTA = 0.8
-"""Part of delta for a centre of attention; the other looks need some too."""
+"""Part of delta for a centre of attention; the other accesses need some too."""
 
 _LENGTH = 0.7
 """Root mean square norm to which the prototypes of a group are clipped together."""
@@ -58,10 +58,10 @@ _STEPS = 60
 def shape(settings: Settings, left: float, budget: Budget) -> tuple[Step, ...]:
     """Looks and their shares of mu^2."""
     if settings.mechanism == "sample_aggregate":
-        means = gaussian_share(MEANS_LOOK, left * _MEANS)
-        return means, gaussian_share(GROUPS_LOOK, left * (1.0 - _MEANS))
-    # No class means: beside an approximate look, a Gaussian one costs out of all proportion.
-    return (approximate_share(GROUPS_LOOK, left, delta=_DELTA * budget.delta),)
+        means = gaussian_step(MEANS_LOOK, left * _MEANS)
+        return means, gaussian_step(GROUPS_LOOK, left * (1.0 - _MEANS))
+    # No class means: beside an approximate access, a Gaussian one costs out of all proportion.
+    return (approximate_step(GROUPS_LOOK, left, delta=_DELTA * budget.delta),)
 
 
 def check_groups(settings: Settings, plan: Plan, size: int) -> int:
@@ -148,7 +148,7 @@ def train(
     keep(table, space.columns, space.prepare)
     means, counts = np.zeros((m, space.size)), np.full(m, np.nan)
     if settings.mechanism == "sample_aggregate":
-        seen = look_at_means(table, grant, space, start.rows)
+        seen = release_means(table, grant, space, start.rows)
         means, counts = in_ball(seen.means), seen.counts
     labels = labels_of(settings, space.schema, 1)
     seeds = spread_out(means[labels], labels, settings.random_state)

@@ -14,9 +14,9 @@ from sklearn.utils.validation import check_is_fitted
 from voile.errors import SettingError
 from voile.models.estimator import PrivateEstimator
 from voile.models.fit import FitJob
-from voile.models.lvq.files import SavedPrototypes
+from voile.models.lvq.files import SavedLVQ
 from voile.models.lvq.fit import fit_model
-from voile.models.lvq.model import Kind, Mechanism, PrototypeModel
+from voile.models.lvq.model import Kind, LVQModel, Mechanism
 from voile.models.lvq.settings import Settings
 from voile.privacy.ledger import Ledger
 from voile.schema import Schema
@@ -78,23 +78,23 @@ class _LVQ(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]
     def _settings(self, seed: int | None = None) -> Settings:
         return Settings.of(self, seed, kind=self._kind)
 
-    def _train(self, job: FitJob, settings: Settings) -> PrototypeModel:
+    def _train(self, job: FitJob, settings: Settings) -> LVQModel:
         return fit_model(job, settings)
 
     def _describe(self) -> None:
         super()._describe()
-        model: PrototypeModel = self.model_
+        model: LVQModel = self.model_
         self.prototypes_ = model.features.in_units(model.prototypes)
         self.prototype_labels_ = self.classes_[model.labels]
         self.relevances_ = np.diag(model.relevance).copy()
 
     @classmethod
-    def _told_by(cls, model: PrototypeModel) -> dict[str, Any]:
+    def _told_by(cls, model: LVQModel) -> dict[str, Any]:
         return {"mechanism": model.mechanism, "image_shape": model.image_shape}
 
     def _points(self, X: object) -> Floats:
         columns = self._encode(X)
-        model: PrototypeModel = self.model_
+        model: LVQModel = self.model_
         return model.points(columns)
 
     def decision_function(self, X: object) -> Floats:
@@ -148,11 +148,11 @@ class _LVQ(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]
         return confidence
 
     def _write(self, path: str | Path) -> Path:
-        return SavedPrototypes.write(self.model_, path, self.training_settings_)
+        return SavedLVQ.write(self.model_, path, self.training_settings_)
 
     @property
     def distance_from_mean_(self) -> Floats:
-        """How far each prototype is from its private class mean; see `PrototypeModel`."""
+        """How far each prototype is from its private class mean; see `LVQModel`."""
         check_is_fitted(self)
         found: Floats = self.model_.distance_from_mean
         return found
@@ -197,7 +197,7 @@ class GLVQClassifier(_LVQ):
     prototype_labels_ : ndarray of shape (prototypes,)
     relevances_ : ndarray of shape (features,)
         Diagonal of the metric, summing to 1.
-    model_ : PrototypeModel
+    model_ : LVQModel
     classes_ : ndarray of shape (classes,)
     receipt_ : Receipt
     training_settings_ : dict, or None
@@ -249,6 +249,6 @@ BY_KIND: dict[Kind, type[_LVQ]] = {
 
 def load_estimator(data: Any) -> GLVQClassifier | GMLVQClassifier | LVQ1Classifier:
     """A fitted estimator from what `save` wrote."""
-    model = SavedPrototypes.model_of(data)
+    model = SavedLVQ.model_of(data)
     result: Any = BY_KIND[model.kind]._from_model(model, data)
     return result  # type: ignore[no-any-return]

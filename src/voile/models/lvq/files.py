@@ -28,7 +28,7 @@ from voile.arrays import Array, Floats
 from voile.codec import Order
 from voile.errors import ModelError
 from voile.models.features import Features
-from voile.models.lvq.model import Kind, Mechanism, PrototypeModel
+from voile.models.lvq.model import Kind, LVQModel, Mechanism
 from voile.models.saved_model import (
     LARGEST,
     SavedModel,
@@ -40,8 +40,8 @@ from voile.stored import Size
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class SavedPrototypes(SavedModel[PrototypeModel]):
-    """What stands in the file of a prototype model: see `PrototypeModel`."""
+class SavedLVQ(SavedModel[LVQModel]):
+    """What stands in the file of a prototype model: see `LVQModel`."""
 
     kind: ClassVar[str] = "voile lvq"
     file_order: ClassVar[Order] = (
@@ -61,7 +61,7 @@ class SavedPrototypes(SavedModel[PrototypeModel]):
     centre: Annotated[Floats, Array("features", most=LARGEST)]
 
     @classmethod
-    def of(cls, model: PrototypeModel) -> Self:
+    def of(cls, model: LVQModel) -> Self:
         """What is written of a model."""
         names = ("prototypes", "prototype_errors", "means", "omega", "labels", "counts", "centre")
         arrays: dict[str, Any] = {name: getattr(model, name) for name in names}
@@ -76,14 +76,14 @@ class SavedPrototypes(SavedModel[PrototypeModel]):
             **arrays,
         )
 
-    def build(self) -> PrototypeModel:
+    def build(self) -> LVQModel:
         """The model, if all its parts fit each other (ModelError)."""
         check_several(self.known_classes, "a model of prototypes")
         check_features(self.features, Features(self.schema).names)
         check_image(self.image_shape, len(self.features), (2,))
         if not len(self.labels) or not len(self.omega) or self.labels.max() >= len(self.classes):
             raise ModelError("In a model, the labels must be numbers of classes.")
-        return PrototypeModel(
+        return LVQModel(
             self.rule,
             self.mechanism,
             self.schema,

@@ -11,7 +11,7 @@ from voile.models.features import Features
 from voile.models.fit import FitJob, frozen, looking_at_rows
 from voile.models.lvq import aggregation, plain, sgd
 from voile.models.lvq.files import frozen_labels
-from voile.models.lvq.model import PrototypeModel
+from voile.models.lvq.model import LVQModel
 from voile.models.lvq.queries import Moments
 from voile.models.lvq.settings import (
     CENTRE_LOOK,
@@ -30,7 +30,7 @@ from voile.models.lvq.space import Space
 from voile.models.lvq.train import Trained, train
 from voile.models.progress import progress_bar
 from voile.models.setting_checks import count_found_classes, too_little_found
-from voile.privacy.budget import Relation
+from voile.privacy.budget import NeighbouringRelation
 from voile.privacy.discovery import complete
 from voile.privacy.events import Event, Gaussian, Plan, Step, Unprotected
 from voile.privacy.grant import Grant
@@ -40,7 +40,7 @@ from voile.privacy.vault import PrivateTable
 from voile.schema import Schema
 
 
-def fit_model(job: FitJob, settings: Settings) -> PrototypeModel:
+def fit_model(job: FitJob, settings: Settings) -> LVQModel:
     """Pay, carry out, and freeze what came out.
 
     Raises
@@ -63,10 +63,10 @@ def fit_model(job: FitJob, settings: Settings) -> PrototypeModel:
     return (_adaptive if settings.mechanism == "gaussian" else _fixed)(job, settings)
 
 
-def _adaptive(job: FitJob, settings: Settings) -> PrototypeModel:
+def _adaptive(job: FitJob, settings: Settings) -> LVQModel:
     """The default: the second part of the plan is made when centre and row count are known.
 
-    All looks are Gaussian, whose adaptive composition is exact (docs/proofs/filter.md).
+    All accesses are Gaussian, whose adaptive composition is exact (docs/proofs/filter.md).
     """
     table, ledger = job.table, job.ledger
     bound = job.plan(plan_shape(table.schema, job.budget.delta))
@@ -76,7 +76,7 @@ def _adaptive(job: FitJob, settings: Settings) -> PrototypeModel:
         start = look_around(table, opening, _strength(table, bound, ledger.relation))
         schedule = choose(start, settings)
         polished = job.budget.unlimited and settings.kind != "lvq1" and schedule.steps > 0
-        steps = [_looks(label, schedule, bound[REST]) for label in schedule.counts]
+        steps = [_accesses(label, schedule, bound[REST]) for label in schedule.counts]
         steps += plain.polish_shape() if polished else ()
         grant = admission.pay(Plan(tuple(steps)), table)
         with progress_bar("training", schedule.steps) as progress:
@@ -87,7 +87,7 @@ def _adaptive(job: FitJob, settings: Settings) -> PrototypeModel:
     return freeze(table.schema, settings, start, trained, receipt)
 
 
-def _looks(label: str, schedule: Schedule, rest: Event) -> Step:
+def _accesses(label: str, schedule: Schedule, rest: Event) -> Step:
     """A step of the second part, with its share of what was left for it."""
     count = schedule.counts[label]
     if not isinstance(rest, Gaussian):
@@ -97,7 +97,7 @@ def _looks(label: str, schedule: Schedule, rest: Event) -> Step:
     return Step(label, Gaussian(count, scale * math.sqrt(count / schedule.shares[label])))
 
 
-def _fixed(job: FitJob, settings: Settings) -> PrototypeModel:
+def _fixed(job: FitJob, settings: Settings) -> LVQModel:
     """The published ways, whose accounting needs the whole plan in advance."""
     schema, by_steps = job.table.schema, settings.mechanism == "sgd"
     left = left_after_first(schema)
@@ -149,21 +149,21 @@ def look_around(table: PrivateTable, grant: Grant, strength: float) -> Start:
     return Start(rows, space, strength, centre_error, radius_error)
 
 
-def _strength(table: PrivateTable, plan: Plan, relation: Relation) -> float:
+def _strength(table: PrivateTable, plan: Plan, relation: NeighbouringRelation) -> float:
     """1 / noise on a sum of vectors of norm 1, if the whole budget went into it."""
     total = math.fsum(
         event.count / event.noise_multiplier**2
         for event in plan.events
         if isinstance(event, Gaussian)
     )
-    sides = 1.0 if relation is Relation.ADD_REMOVE else 2.0
+    sides = 1.0 if relation is NeighbouringRelation.ADD_REMOVE else 2.0
     each = sides * table.weight_per_unit * table.noise_growth
     return math.sqrt(total) / each if total > 0 else math.inf
 
 
 def freeze(
     schema: Schema, settings: Settings, start: Start, trained: Trained, receipt: Receipt
-) -> PrototypeModel:
+) -> LVQModel:
     """Return to the features' own coordinates, and make the record."""
     space, centre = trained.space, start.space.centre
     back = space.back
@@ -178,7 +178,7 @@ def freeze(
     variance = variance + relative[:, None] * moved**2
     exact = not math.isfinite(receipt.epsilon)
     errors = np.sqrt(variance) * (0.0 if exact else 1.0)
-    return PrototypeModel(
+    return LVQModel(
         settings.kind,
         settings.mechanism,
         schema,

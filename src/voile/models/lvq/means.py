@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class ClassMeans:
-    """What one look says of the classes.
+    """What one access says of the classes.
 
     Attributes
     ----------
@@ -47,10 +47,10 @@ class ClassMeans:
     sum_error: float
 
 
-def look_at_means(
+def release_means(
     table: PrivateTable, grant: Grant, space: Space, rows: float, *, scatter: bool = False
 ) -> ClassMeans:
-    """Release class sums and counts, and if asked the products of coordinates, with one look."""
+    """Release class sums and counts, and if asked the products of coordinates, with one access."""
     query = ClassSums(space, scatter)
     release = gaussian_sum(table, query, grant.take(MEANS_LOOK))
     sums, counts, products = query.split(release.values)
@@ -83,7 +83,7 @@ def in_ball(points: Floats) -> Floats:
 
 
 def spread_out(points: Floats, labels: NDArray[np.int64], random_state: int | None) -> Floats:
-    """Prototypes that share a start moved apart by public chance; a lone one stays."""
+    """Prototypes that share a start moved apart by public randomness; a lone one stays."""
     alone = np.bincount(labels)[labels] == 1
     draws = np.random.default_rng(random_state).standard_normal(points.shape)
     moved = points + 0.1 * draws / math.sqrt(points.shape[1])

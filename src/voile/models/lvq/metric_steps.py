@@ -14,11 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.errors import SettingError
-from voile.models.lvq.pulls import margin_pulls
-from voile.models.lvq.queries import LARGEST_PULL
-from voile.models.lvq.space import BITS, ONE, Space, check_prototypes, chunks, keeps
-from voile.models.public_numbers import check_lot, check_numbers
-from voile.models.whole_numbers import (
+from voile.models.exact_sums import (
     WholeQuery,
     exact_product,
     exponent,
@@ -26,6 +22,10 @@ from voile.models.whole_numbers import (
     squared_norms,
     whole,
 )
+from voile.models.lvq.pulls import margin_pulls
+from voile.models.lvq.queries import LARGEST_PULL
+from voile.models.lvq.space import BITS, ONE, Space, check_prototypes, chunks, keeps
+from voile.models.public_numbers import check_lot, check_numbers
 from voile.privacy.queries import Block, Preparation
 from voile.privacy.wire import sendable
 from voile.schema import Schema

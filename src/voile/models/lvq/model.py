@@ -23,7 +23,7 @@ Mechanism = Literal["gaussian", "sgd", "sample_aggregate", "center_of_attention"
 
 
 @dataclass(frozen=True, eq=False)
-class PrototypeModel:
+class LVQModel:
     """Prototypes with their classes, and the metric that tells which is nearest.
 
     Coordinates are those of `Features`: numbers scaled from their bounds to [-1, 1], one

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from voile.errors import SettingError
+from voile.models.exact_sums import WholeQuery
 from voile.models.lvq.pulls import distances, margin_pulls
 from voile.models.lvq.queries import LARGEST_PULL, Pulls
 from voile.models.lvq.space import Space, check_prototypes, chunks, keeps
 from voile.models.lvq.train import Trained, slope_for
-from voile.models.whole_numbers import WholeQuery
 from voile.privacy.events import Step, Unprotected
 from voile.privacy.grant import Grant
 from voile.privacy.mechanisms import gaussian_sum
@@ -74,7 +74,7 @@ class MarginCosts(WholeQuery):
 
 
 def polish_shape() -> tuple[Step, ...]:
-    """Looks without noise that `polish` may take."""
+    """Accesses without noise that `polish` may take."""
     return Step(_COST_LOOK, Unprotected(_LOOKS)), Step(_GRADIENT_LOOK, Unprotected(_LOOKS))
 
 

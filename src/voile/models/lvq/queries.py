@@ -14,11 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.errors import SettingError
-from voile.models.features import Features
-from voile.models.lvq.pulls import Rule, distances, short_pulls
-from voile.models.lvq.space import BITS, ONE, Space, check_prototypes, chunks, keeps
-from voile.models.public_numbers import check_lot, check_number, check_numbers, feature_count
-from voile.models.whole_numbers import (
+from voile.models.exact_sums import (
     WholeQuery,
     exact_product,
     exponent,
@@ -26,6 +22,10 @@ from voile.models.whole_numbers import (
     squared_norms,
     whole,
 )
+from voile.models.features import Features
+from voile.models.lvq.pulls import Rule, distances, short_pulls
+from voile.models.lvq.space import BITS, ONE, Space, check_prototypes, chunks, keeps
+from voile.models.public_numbers import check_lot, check_number, check_numbers, feature_count
 from voile.privacy.queries import Block, Preparation, Query
 from voile.privacy.wire import sendable
 from voile.schema import Schema
@@ -81,7 +81,7 @@ class Moments(Query):
         """Features, and two."""
         return feature_count(self.schema) + 2
 
-    def shares(self, block: Block) -> Floats:
+    def contributions(self, block: Block) -> Floats:
         """Shape (rows, features + 2); a missing number counts as the middle of its range."""
         features = Features(self.schema)
         columns = {name: block[name] for name in self.schema}

@@ -29,7 +29,7 @@ from voile.models.setting_checks import (
     or_auto,
     picture_shape,
 )
-from voile.privacy.calibrate import gaussian_share
+from voile.privacy.calibrate import gaussian_step
 from voile.privacy.discovery import discovery_shape
 from voile.privacy.events import Plan, Step
 from voile.schema import Category, Schema
@@ -265,7 +265,7 @@ def first_steps(schema: Schema, delta: float) -> list[Step]:
     """What every mechanism looks at first, with its share of mu^2."""
     steps = list(discovery_shape(schema, DISCOVERY, delta))
     left = 1.0 - (DISCOVERY if steps else 0.0)
-    return [*steps, gaussian_share(CENTRE_LOOK, left * _CENTRE)]
+    return [*steps, gaussian_step(CENTRE_LOOK, left * _CENTRE)]
 
 
 def left_after_first(schema: Schema) -> float:
@@ -274,6 +274,6 @@ def left_after_first(schema: Schema) -> float:
 
 
 def plan_shape(schema: Schema, delta: float) -> Plan:
-    """The first looks, and the rest of the budget for what is planned after them."""
-    rest = gaussian_share(REST, left_after_first(schema))
+    """The first accesses, and the rest of the budget for what is planned after them."""
+    rest = gaussian_step(REST, left_after_first(schema))
     return Plan((*first_steps(schema, delta), rest))

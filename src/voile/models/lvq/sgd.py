@@ -14,12 +14,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from voile.models.lvq.means import in_ball, look_at_means, spread_out
+from voile.models.lvq.means import in_ball, release_means, spread_out
 from voile.models.lvq.metric_steps import MetricPulls
 from voile.models.lvq.queries import Pulls
 from voile.models.lvq.settings import MEANS_LOOK, STEPS_LOOK, Settings, Start, labels_of
 from voile.models.lvq.train import Trained
-from voile.privacy.calibrate import gaussian_share, poisson_share
+from voile.privacy.calibrate import gaussian_step, poisson_step
 from voile.privacy.events import Step, Unprotected
 from voile.privacy.grant import Grant
 from voile.privacy.mechanisms import gaussian_sum
@@ -38,10 +38,10 @@ def step_count(settings: Settings) -> int:
 
 def shape(settings: Settings, left: float) -> tuple[Step, ...]:
     """Looks and their shares of mu^2."""
-    steps = poisson_share(
+    steps = poisson_step(
         STEPS_LOOK, left * (1.0 - _MEANS), rate=settings.rate, count=step_count(settings)
     )
-    return gaussian_share(MEANS_LOOK, left * _MEANS), steps
+    return gaussian_step(MEANS_LOOK, left * _MEANS), steps
 
 
 def train(
@@ -54,7 +54,7 @@ def train(
     """Private means, then steps on lots at a falling rate; the mean of the last tenth is kept."""
     space, m = start.space, start.space.class_count
     keep(table, space.columns, space.prepare)
-    seen = look_at_means(table, grant, space, start.rows)
+    seen = release_means(table, grant, space, start.rows)
     means = in_ball(seen.means)
     labels = labels_of(settings, space.schema, 1)
     now = spread_out(means[labels], labels, settings.random_state)

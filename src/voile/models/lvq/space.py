@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.errors import SettingError
+from voile.models.exact_sums import MOST_COLUMNS, exact_product
 from voile.models.features import Features
 from voile.models.public_numbers import (
     check_classes,
@@ -23,7 +24,6 @@ from voile.models.public_numbers import (
     class_count,
     feature_count,
 )
-from voile.models.whole_numbers import MOST_COLUMNS, exact_product
 from voile.privacy.queries import TARGET, Block, Preparation, last_kept
 from voile.privacy.wire import lasting
 from voile.schema import Schema

@@ -1,6 +1,6 @@
 """Training prototypes with whole-table Gaussian sums: the default.
 
-Every look is a sum over all rows with plain Gaussian noise: no sampling, so the composition is
+Every access is a sum over all rows with plain Gaussian noise: no sampling, so the composition is
 exact. Centre and radius first; then class means, and for a metric the products of coordinates,
 from which it follows as post-processing, stable under noise; then steps of a margin loss whose
 total travel is matched to the noise. Bounds and accounting: docs/proofs/lvq.md.
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.models.features import Features
-from voile.models.lvq.means import drawn_in, in_ball, look_at_means, spread_out
+from voile.models.lvq.means import drawn_in, in_ball, release_means, spread_out
 from voile.models.lvq.queries import ClusterSums, Lengths, Pulls
 from voile.models.lvq.settings import (
     CLIP,
@@ -81,7 +81,7 @@ def train(
     """Carry out a schedule: class means, metric, parts of classes, steps."""
     space, m = start.space, start.space.class_count
     keep(table, space.columns, space.prepare)
-    seen = look_at_means(table, grant, space, start.rows, scatter=schedule.scatter)
+    seen = release_means(table, grant, space, start.rows, scatter=schedule.scatter)
     means, errors = seen.means, seen.errors
     scatter = None
     if seen.products is not None:

@@ -17,7 +17,7 @@ from voile.errors import (
     SchemaError,
     VoileError,
 )
-from voile.privacy.budget import Relation
+from voile.privacy.budget import NeighbouringRelation
 from voile.privacy.clients.questions import PROTOCOL, Opening
 from voile.privacy.clients.terms import CLIENT, OF_CLIENTS, Trust
 from voile.privacy.ledger import Ledger
@@ -32,7 +32,11 @@ MOST_NUMBERS = 2**27
 
 
 def check_opening(
-    question: Opening, name: str, relation: Relation, accepts: Collection[str], colluders: int
+    question: Opening,
+    name: str,
+    relation: NeighbouringRelation,
+    accepts: Collection[str],
+    colluders: int,
 ) -> None:
     """Refuse a job of another protocol or relation, or on terms that this client does not accept.
 
@@ -53,7 +57,7 @@ def check_opening(
         )
     if question.relation is not relation:
         raise FederationError(
-            f"The job promises for {question.relation}, this client's ledger for {relation}: use "
+            f"The job guarantees for {question.relation}, this client's ledger for {relation}: use "
             "one relation everywhere."
         )
     if terms.trust not in accepts:
@@ -71,13 +75,13 @@ def check_opening(
 
 
 def check_unit(unit: str | None, name: str, ledger: Ledger) -> None:
-    """Refuse to add up promises for rows and for clients: a row can change all of an update."""
+    """Refuse to add up guarantees for rows and for clients: a row can change all of an update."""
     if unit not in (None, CLIENT):
-        raise FederationError(f"This client knows no promise for a {unit!r}.")
+        raise FederationError(f"This client knows no guarantee for a {unit!r}.")
     of_clients = {OF_CLIENTS in entry.what for entry in ledger.history()}
     if not ledger.budget.unlimited and of_clients - {unit == CLIENT}:
         raise LedgerMismatch(
-            f"The ledger of client {name!r} counts promises for "
+            f"The ledger of client {name!r} counts guarantees for "
             f"{'rows' if unit == CLIENT else 'whole clients'}: give this job another ledger."
         )
 

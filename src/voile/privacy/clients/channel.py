@@ -37,7 +37,7 @@ class LocalChannel:
     Parameters
     ----------
     answers : mapping of str to callable
-        Each client's way to answer, such as the ``answer`` of its `Desk`.
+        Each client's way to answer, such as the ``answer`` of its `ClientAgent`.
     """
 
     def __init__(self, answers: Mapping[str, Callable[[bytes], bytes]]) -> None:

@@ -1,7 +1,8 @@
 """The server's journal: what was paid and released, so that a job goes on after a restart.
 
-It holds released values alone. Training is a function of them and of public chance, so repeating it
-from the journal leads to where it stopped, without a second look and without a second payment.
+It holds released values alone. Training is a function of them and of public randomness, so
+repeating it from the journal leads to where it stopped, without a second access and without a
+second payment.
 """
 
 from __future__ import annotations
@@ -74,8 +75,8 @@ class Journal:
                 break
             if hashlib.sha256(body).digest()[:8] != check:
                 raise FederationError(
-                    f"The journal {path} is damaged: restore it, or begin the job anew (its looks "
-                    "are paid again)."
+                    f"The journal {path} is damaged: restore it, or begin the job anew (its "
+                    "accesses are paid again)."
                 )
             try:
                 self.lines.append(unpacker.unpack(body))

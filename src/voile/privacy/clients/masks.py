@@ -108,7 +108,7 @@ class Masker:
         roster : Roster
             With this client in it.
         context : bytes
-            Names the job and the look: no mask is ever used twice.
+            Names the job and the access: no mask is ever used twice.
         """
         result, digest = values.astype(np.int64).view(np.uint64).copy(), roster.digest
         for other, key in roster.keys.items():

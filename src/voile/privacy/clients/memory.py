@@ -2,7 +2,7 @@
 
 What was answered stands in the ledger's database; here is only the vector, which may be an exact
 sum and has no business in a ledger. Without this file, or with an old or foreign one, nothing is
-answered twice: the look that was answered last cannot be repeated then, and that is all.
+answered twice: the access that was answered last cannot be repeated then, and that is all.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from voile.codec import decode, encode
 from voile.errors import LedgerMismatch, LedgerUnavailable
-from voile.privacy.clients.questions import LookAt
+from voile.privacy.clients.questions import AccessId
 from voile.privacy.ledger.jobs import Jobs
 from voile.privacy.noise import NoiseSource
 from voile.stored import Count
@@ -38,7 +38,7 @@ class KeptAnswer:
 
     Attributes
     ----------
-    look : LookAt
+    look : AccessId
     attempt : int
         At the sum, from 0 (shares of noise).
     names : str
@@ -52,7 +52,7 @@ class KeptAnswer:
         With the client's noise, before masks.
     """
 
-    look: LookAt
+    access: AccessId
     attempt: int
     names: str
     noise: NoiseSource
@@ -82,9 +82,9 @@ class _Answer:
 
     @classmethod
     def of(cls, kept: KeptAnswer) -> _Answer:
-        look, values = kept.look, base64.b64encode(kept.values.astype("<i8").tobytes()).decode()
+        access, values = kept.access, base64.b64encode(kept.values.astype("<i8").tobytes()).decode()
         return cls(
-            *(look.number, look.label, look.index, kept.attempt, kept.names, kept.noise),
+            *(access.number, access.label, access.index, kept.attempt, kept.names, kept.noise),
             *(kept.before, kept.salt.hex(), values),
         )
 
@@ -95,8 +95,8 @@ class _Answer:
             values = np.frombuffer(raw, dtype="<i8").astype(np.int64)
         except ValueError:
             _STRICT.refuse("the values", "whole numbers in base64", self.values)
-        look = LookAt(self.plan, self.step, self.index)
-        return KeptAnswer(look, self.attempt, self.names, self.noise, self.before, salt, values)
+        access = AccessId(self.plan, self.step, self.index)
+        return KeptAnswer(access, self.attempt, self.names, self.noise, self.before, salt, values)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """What a server may ask of a client, and what a client may answer, as frozen facts.
 
-Every question belongs to a job. Those about rows name a look that both ledgers have paid for; the
-client works out noise, grid and sampling for itself from its own copy of the plan.
+Every question belongs to a job. Those about rows name an access that both ledgers have paid for;
+the client works out noise, grid and sampling for itself from its own copy of the plan.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.errors import DataError
-from voile.privacy.budget import Relation
+from voile.privacy.budget import NeighbouringRelation
 from voile.privacy.clients.masks import Roster
 from voile.privacy.clients.terms import Terms
 from voile.privacy.events import Plan
@@ -38,7 +38,7 @@ class Opening:
 
     job: str
     schema: Schema
-    relation: Relation
+    relation: NeighbouringRelation
     terms: Terms
     heads: Mapping[str, str] = field(default_factory=dict)
     protocol: int = PROTOCOL
@@ -54,9 +54,9 @@ class Opening:
 @sendable
 @dataclass(frozen=True)
 class Payment:
-    """Can you pay this plan (``final`` false), or: pay it now, before the first of its looks.
+    """Can you pay this plan (``final`` false), or: pay it now, before the first of its accesses.
 
-    ``unit`` is "client" where whole clients are promised something, and None for rows.
+    ``unit`` is "client" where whole clients are guaranteed something, and None for rows.
     """
 
     job: str
@@ -76,7 +76,7 @@ class Payment:
 
 @sendable
 @dataclass(frozen=True)
-class LookAt:
+class AccessId:
     """Which look of which paid plan a question is about."""
 
     number: int
@@ -86,7 +86,7 @@ class LookAt:
     def __post_init__(self) -> None:
         # True, 1 and 1.0 are one key of a dictionary and three in a file.
         if type(self.number) is not int or type(self.index) is not int or self.number < 0:
-            raise DataError("A look needs the whole numbers of its plan and of itself.")
+            raise DataError("An access needs the whole numbers of its plan and of itself.")
 
 
 @sendable
@@ -97,7 +97,7 @@ class SumOver:
     Attributes
     ----------
     job : str
-    look : LookAt
+    look : AccessId
     schema : Schema
         As completed so far.
     preparations : tuple
@@ -109,7 +109,7 @@ class SumOver:
     """
 
     job: str
-    look: LookAt
+    access: AccessId
     schema: Schema
     preparations: tuple[Any, ...]
     query: Any
@@ -123,7 +123,7 @@ class Tally:
     """How often does each value of an unlisted column occur (for a trusted aggregator)?"""
 
     job: str
-    look: LookAt
+    access: AccessId
     schema: Schema
     column: str
 
@@ -131,10 +131,10 @@ class Tally:
 @sendable
 @dataclass(frozen=True)
 class Work:
-    """Work on all your rows and answer with one vector, clipped as a whole (a client's promise)."""
+    """Work on all your rows and answer with one vector, clipped as a whole, for its guarantee."""
 
     job: str
-    look: LookAt
+    access: AccessId
     schema: Schema
     preparations: tuple[Any, ...]
     work: Any
@@ -164,10 +164,10 @@ class Paid:
 
 @sendable
 @dataclass(frozen=True, eq=False)
-class Answer:
+class SumAnswer:
     """A vector of whole grid units, of shape (size,)."""
 
-    look: LookAt
+    access: AccessId
     values: NDArray[np.int64]
     head: str = ""
 
@@ -177,7 +177,7 @@ class Answer:
 class Tallied:
     """Values and how often they occur."""
 
-    look: LookAt
+    access: AccessId
     levels: tuple[Any, ...]
     counts: tuple[int, ...]
     head: str = ""
@@ -185,7 +185,7 @@ class Tallied:
 
 @sendable
 @dataclass(frozen=True)
-class Refusal:
+class RefusalMessage:
     """No, and why; by public facts alone."""
 
     reason: str

@@ -20,7 +20,7 @@ from scipy.stats import binom
 
 from voile.errors import PlanError, SettingError
 from voile.privacy.accounting import compose, mu_squared
-from voile.privacy.budget import Relation
+from voile.privacy.budget import NeighbouringRelation
 from voile.privacy.clients.updates import ClientWork
 from voile.privacy.events import PoissonGaussian, Unprotected
 from voile.privacy.grant import Ticket
@@ -34,8 +34,8 @@ _TAIL = 1e-3
 _LARGEST_EPSILON = 200.0
 
 _NEIGHBOURS = {
-    Relation.ADD_REMOVE: privacy_accountant.NeighboringRelation.ADD_OR_REMOVE_ONE,
-    Relation.REPLACE_ONE: privacy_accountant.NeighboringRelation.REPLACE_ONE,
+    NeighbouringRelation.ADD_REMOVE: privacy_accountant.NeighboringRelation.ADD_OR_REMOVE_ONE,
+    NeighbouringRelation.REPLACE_ONE: privacy_accountant.NeighboringRelation.REPLACE_ONE,
 }
 
 
@@ -71,7 +71,9 @@ class SampledClients:
         event = PoissonGaussian(self.rounds, self.noise_multiplier, rate)
         return compose([event]).epsilon(_checked(delta))
 
-    def epsilon(self, delta: float, relation: Relation = Relation.ADD_REMOVE) -> float:
+    def epsilon(
+        self, delta: float, relation: NeighbouringRelation = NeighbouringRelation.ADD_REMOVE
+    ) -> float:
         """Smallest epsilon for one row, against somebody who sees who takes part.
 
         Who takes part does not depend on the rows, so the loss of what is seen, participation and
@@ -104,7 +106,7 @@ class SampledClients:
         kept = np.flatnonzero(chances)
         return kept, chances[kept]
 
-    def _losses(self, numbers: NDArray[np.int64], relation: Relation) -> list[Any]:
+    def _losses(self, numbers: NDArray[np.int64], relation: NeighbouringRelation) -> list[Any]:
         """Privacy loss distributions of so many rounds, each made from the one before."""
         if not len(numbers):
             return []
@@ -131,7 +133,7 @@ def _checked(delta: float) -> float:
 def unprotected_client_sum(
     table: PrivateTable, work: ClientWork, ticket: Ticket, fraction: float
 ) -> Release:
-    """Sum of the vectors of some clients without noise: for algorithms that promise nothing.
+    """Sum of the vectors of some clients without noise: for algorithms that guarantee nothing.
 
     Parameters
     ----------
@@ -139,14 +141,14 @@ def unprotected_client_sum(
         Of a federation.
     work : ClientWork
     ticket : Ticket
-        One look of an ``Unprotected`` event.
+        One access of an ``Unprotected`` event.
     fraction : float
         Probability that a client takes part, by a coin of its own.
     """
     if not isinstance(ticket.event, Unprotected):
         raise PlanError(
-            f"This look was paid as a {ticket.event.kind!r} event: use client_sum, which adds its "
-            "noise."
+            f"This access was paid as a {ticket.event.kind!r} event: use client_sum, which adds "
+            "its noise."
         )
     grid = 2.0 ** (math.floor(math.log2(work.bound)) - _NOISELESS_BITS)
     total = open_rows(table, ticket).updates(work, grid, rate=fraction)

@@ -16,18 +16,18 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
 from voile.errors import DataError, FederationError, VoileError
-from voile.privacy.budget import Relation
+from voile.privacy.budget import NeighbouringRelation
 from voile.privacy.clients.channel import Channel, Silence
 from voile.privacy.clients.journal import Journal
 from voile.privacy.clients.masks import Roster, check_key
 from voile.privacy.clients.questions import (
+    AccessId,
     Joined,
     Lacking,
-    LookAt,
     Opening,
     Paid,
     Payment,
-    Refusal,
+    RefusalMessage,
     envelope,
 )
 from voile.privacy.clients.terms import Terms, Trust
@@ -144,7 +144,7 @@ class Session:
 
     # -- beginning ----------------------------------------------------------------------------
 
-    def open(self, schema: Schema, relation: Relation) -> None:
+    def open(self, schema: Schema, relation: NeighbouringRelation) -> None:
         """Have all clients join; they must agree on what is public about weights."""
         self.relation = relation
         self._opening = Opening(self.job, schema, relation, self.terms, dict(self._heads))
@@ -214,24 +214,24 @@ class Session:
         """Add a line to the journal, with what was seen of the clients' records."""
         self.journal.write({**line, "heads": dict(self._heads)})
 
-    def next_look(self, entry: str, label: str) -> LookAt:
-        """The next look of a step."""
+    def next_access(self, entry: str, label: str) -> AccessId:
+        """The next access of a step."""
         number = self._numbers[entry]
         index = self._asked.get((number, label), 0)
         self._asked[number, label] = index + 1
-        return LookAt(number, label, index)
+        return AccessId(number, label, index)
 
     # -- looks --------------------------------------------------------------------------------
 
     def collect(
         self,
         ask: Callable[[Roster | None], object],
-        look: LookAt,
+        access: AccessId,
         read: Callable[[str, object], T],
         names: Collection[str] | None = None,
     ) -> Collected[T]:
-        """Answers of all clients (or some of them) to one look, each read and checked."""
-        where = f"{look.label} {look.index}"
+        """Answers of all clients (or some of them) to one access, each read and checked."""
+        where = f"{access.label} {access.index}"
         if self.terms.trust != Trust.SHARES:
             found = self._gather(
                 ask(None), self._present() if names is None else names, where, read
@@ -298,7 +298,7 @@ class Session:
                 try:
                     if isinstance(reply, Restarted):
                         continue  # no fault: it is asked again with its new masks
-                    if isinstance(reply, (Silence, Refusal)):
+                    if isinstance(reply, (Silence, RefusalMessage)):
                         raise DataError(reply.reason)
                     found[name] = read(name, reply)
                     self._away.pop(name, None)
@@ -345,7 +345,7 @@ class Session:
         opening = replace(self._opening, heads=dict(self._heads))
         try:
             reply = self._send(opening, [name])[name]
-            if isinstance(reply, (Silence, Refusal)):
+            if isinstance(reply, (Silence, RefusalMessage)):
                 raise DataError(reply.reason)
             self._joined(name, reply)
         except VoileError as error:
@@ -380,5 +380,5 @@ class Session:
                 if not isinstance(result[name], Lacking):
                     self._held[name].update(packed.parts)
             except VoileError as error:
-                result[name] = Refusal(f"the answer cannot be read: {error}")
+                result[name] = RefusalMessage(f"the answer cannot be read: {error}")
         return result

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from voile.errors import DataError, FederationError, PlanError, SettingError, VaultError
 from voile.privacy import noise
-from voile.privacy.budget import Relation
+from voile.privacy.budget import NeighbouringRelation
 from voile.privacy.clients.masks import Roster
-from voile.privacy.clients.questions import Answer, LookAt, SumOver, Tallied, Tally, Work
+from voile.privacy.clients.questions import AccessId, SumAnswer, SumOver, Tallied, Tally, Work
 from voile.privacy.clients.session import Session
 from voile.privacy.clients.terms import Terms, Trust
 from voile.privacy.events import Gaussian, Plan, PoissonGaussian
@@ -55,7 +55,7 @@ class ClientsSource(RowSource):
         self._session = session
         self._weights = object() if session.weighted else None
         self._preparations: list[Any] = []
-        self._at: _Look | None = None
+        self._at: _Asking | None = None
         self._answered, self._attempt = len(session.terms.clients), 0
 
     # -- what it is ---------------------------------------------------------------------------
@@ -82,12 +82,12 @@ class ClientsSource(RowSource):
         self._check_unit(schema)
         return ClientsSource(self._session, schema)
 
-    def look(self, ticket: Ticket) -> ClientsSource:
-        """The same rows for one look, which clients must be told about."""
+    def access(self, ticket: Ticket) -> ClientsSource:
+        """The same rows for one access, which clients must be told about."""
         other = ClientsSource(self._session, self.schema)
         other._preparations = self._preparations
-        at = self._session.next_look(ticket.grant.entry.id, ticket.label)
-        other._at = _Look(at, ticket)
+        at = self._session.next_access(ticket.grant.entry.id, ticket.label)
+        other._at = _Asking(at, ticket)
         return other
 
     # -- sums ---------------------------------------------------------------------------------
@@ -104,11 +104,11 @@ class ClientsSource(RowSource):
         self, query: Query, grid: float, scale: float, *, rate: float = 1.0
     ) -> NDArray[np.int64]:
         """The noised sum, from the journal if it was released before a restart."""
-        look = self._look.at
+        access = self._access.at
         packer = Packer()
         asked = hashlib.sha256(packer.pack(query).body).hexdigest()
         for line in self._session.journal.lines:
-            if line["line"] == "release" and line["look"] == look:
+            if line["line"] == "release" and line["look"] == access:
                 if line["asked"] != asked:
                     raise FederationError(
                         "The journal's job asked something else here: give the same model, "
@@ -116,7 +116,7 @@ class ClientsSource(RowSource):
                     )
                 self._answered, self._attempt = int(line["answered"]), int(line["attempt"])
                 # A job that began under fixed noise has no guarantee, whoever goes on with it.
-                self._look.ticket.note_noise(
+                self._access.ticket.note_noise(
                     noise.NoiseSource(line.get("noise", noise.NoiseSource.SYSTEM))
                 )
                 return np.asarray(line["values"])
@@ -126,7 +126,7 @@ class ClientsSource(RowSource):
         self._session.write(
             {
                 "line": "release",
-                "look": look,
+                "look": access,
                 "asked": asked,
                 "answered": self._answered,
                 "attempt": self._attempt,
@@ -139,7 +139,7 @@ class ClientsSource(RowSource):
     def _sum(self, query: Query, grid: float, share: float) -> NDArray[np.int64]:
         self._check(query.columns)
         check_bound(query.bound)
-        look, terms = self._look.at, self._session.terms
+        access, terms = self._access.at, self._session.terms
         masked = terms.trust == Trust.SHARES
         # What the largest client could send: all its rows in one direction, and its noise.
         limit = (query.bound * terms.most_rows + _TAIL * share * math.sqrt(query.size)) / grid
@@ -147,7 +147,7 @@ class ClientsSource(RowSource):
         def ask(roster: Roster | None) -> SumOver:
             return SumOver(
                 self._session.job,
-                look,
+                access,
                 self.schema,
                 tuple(self._preparations),
                 query,
@@ -155,8 +155,8 @@ class ClientsSource(RowSource):
                 roster,
             )
 
-        read = read_answer(look, query.size, math.inf if masked else limit)
-        found = self._session.collect(ask, look, read)
+        read = read_answer(access, query.size, math.inf if masked else limit)
+        found = self._session.collect(ask, access, read)
         self._answered, self._attempt = len(found.answers), found.attempt
         result = np.zeros(query.size, dtype=np.int64)
         for values in found.answers.values():
@@ -167,14 +167,16 @@ class ClientsSource(RowSource):
         """Sum of the vectors of the clients that a secret coin chooses."""
         self._only_trusted("an update of whole clients")
         self._session.journal.write({"line": "beyond"})
-        look, terms = self._look.at, self._session.terms
+        access, terms = self._access.at, self._session.terms
         names = terms.clients
         if rate < 1.0:
             chosen = noise.bernoulli(len(names), rate)
             names = tuple(name for name, one in zip(names, chosen, strict=True) if one)
-        question = Work(self._session.job, look, self.schema, tuple(self._preparations), work, grid)
-        read = read_answer(look, work.size, work.bound / grid * (1.0 + 1e-9))
-        found = self._session.collect(lambda _: question, look, read, names)
+        question = Work(
+            self._session.job, access, self.schema, tuple(self._preparations), work, grid
+        )
+        read = read_answer(access, work.size, work.bound / grid * (1.0 + 1e-9))
+        found = self._session.collect(lambda _: question, access, read, names)
         result = np.zeros(work.size, dtype=np.int64)
         for values in found.answers.values():
             result += values
@@ -185,7 +187,7 @@ class ClientsSource(RowSource):
         self._only_trusted("finding levels that nobody listed")
         self._check((column,))
         self._session.journal.write({"line": "beyond"})
-        look = self._look.at
+        access = self._access.at
 
         def read(name: str, reply: object) -> Counter[Level]:
             if not isinstance(reply, Tallied) or len(reply.levels) != len(reply.counts):
@@ -198,9 +200,9 @@ class ClientsSource(RowSource):
                 raise DataError("the tally counts more rows than a client can have")
             return Counter(dict(zip(reply.levels, counts, strict=True)))
 
-        question = Tally(self._session.job, look, self.schema, column)
+        question = Tally(self._session.job, access, self.schema, column)
         result: Counter[Level] = Counter()
-        for found in self._session.collect(lambda _: question, look, read).answers.values():
+        for found in self._session.collect(lambda _: question, access, read).answers.values():
             result.update(found)
         return result
 
@@ -226,7 +228,7 @@ class ClientsSource(RowSource):
     # -- checks -------------------------------------------------------------------------------
 
     @property
-    def _look(self) -> _Look:
+    def _access(self) -> _Asking:
         if self._at is None:
             raise PlanError("Rows of a federation are summed with a ticket alone.")
         return self._at
@@ -254,8 +256,8 @@ class _Clients(Holders):
 
 
 @dataclass(frozen=True)
-class _Look:
-    at: LookAt
+class _Asking:
+    at: AccessId
     ticket: Ticket
 
 
@@ -265,13 +267,13 @@ def _check_gaussian(plan: Plan) -> None:
     if other:
         raise PlanError(
             "Without trust in the aggregator clients answer Gaussian sums alone; "
-            f"{other[0].label!r} is a {other[0].event.kind!r} look. List all levels and classes in "
-            "the schema, or use trust='aggregator'."
+            f"{other[0].label!r} is a {other[0].event.kind!r} access. List all levels and classes "
+            "in the schema, or use trust='aggregator'."
         )
 
 
 def read_answer(
-    look: LookAt, size: int, limit: float
+    access: AccessId, size: int, limit: float
 ) -> Callable[[str, object], NDArray[np.int64]]:
     """A check of answers: of the right look and shape, and not larger than any rows could make it.
 
@@ -282,10 +284,10 @@ def read_answer(
     """
 
     def read(name: str, reply: object) -> NDArray[np.int64]:
-        if not isinstance(reply, Answer):
+        if not isinstance(reply, SumAnswer):
             raise DataError(f"the client sent a {type(reply).__name__} and no answer")
         values = reply.values
-        if reply.look != look:
+        if reply.access != access:
             raise DataError("the client answered another question")
         if not isinstance(values, np.ndarray) or values.dtype != np.int64:
             raise DataError("the answer holds no whole numbers")
@@ -299,7 +301,7 @@ def read_answer(
 
 
 def open_clients(
-    session: Session, schema: Schema, relation: Relation, uses: tuple[Use, ...] = ()
+    session: Session, schema: Schema, relation: NeighbouringRelation, uses: tuple[Use, ...] = ()
 ) -> PrivateTable:
     """Have clients join a job; its table: rows at the clients, asked through `session`."""
     session.open(schema, relation)

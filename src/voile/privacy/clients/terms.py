@@ -19,7 +19,7 @@ LEAST_SHARE = 2.0**10
 _FIRST_PART = 0.75
 """Of the precision, for the first attempt at a sum: further ones are rare."""
 
-OF_CLIENTS = "promise for whole clients"
+OF_CLIENTS = "guarantee for whole clients"
 """In the history of a ledger: its line counts clients. One ledger counts rows or clients."""
 
 CLIENT = "client"
@@ -39,7 +39,7 @@ class Trust(StrEnum):
 @sendable
 @dataclass(frozen=True)
 class Terms:
-    """What all sides of a job agree on before its first look.
+    """What all sides of a job agree on before its first access.
 
     Attributes
     ----------

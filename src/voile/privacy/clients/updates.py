@@ -1,7 +1,7 @@
 """Work of whole clients: each answers with one vector, clipped as a whole, whatever it did.
 
-For promises about whole clients (McMahan et al., "Learning differentially private recurrent
-language models", ICLR 2018), and for published algorithms that promise nothing. What a client
+For guarantees about whole clients (McMahan et al., "Learning differentially private recurrent
+language models", ICLR 2018), and for published algorithms that guarantee nothing. What a client
 computes is not a sum over rows, so it protects no single row unless the client itself adds noise.
 Proof: docs/proofs/federated.md ("whole client").
 """
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from voile.errors import PlanError
 from voile.privacy import noise
-from voile.privacy.budget import Relation
+from voile.privacy.budget import NeighbouringRelation
 from voile.privacy.events import Gaussian, PoissonGaussian, Unprotected
 from voile.privacy.grant import Ticket
 from voile.privacy.mechanisms.release import Release
@@ -76,8 +76,8 @@ def client_sum(table: PrivateTable, work: ClientWork, ticket: Ticket) -> Release
         Of a federation (one table counts as one client).
     work : ClientWork
     ticket : Ticket
-        One look of a ``Gaussian`` event (all clients), a ``PoissonGaussian`` one (each client takes
-        part with the probability ``rate``, by a secret coin), or an ``Unprotected`` one.
+        One access of a ``Gaussian`` event (all clients), a ``PoissonGaussian`` one (each client
+        takes part with the probability ``rate``, by a secret coin), or an ``Unprotected`` one.
 
     Returns
     -------
@@ -87,14 +87,16 @@ def client_sum(table: PrivateTable, work: ClientWork, ticket: Ticket) -> Release
     event = ticket.event
     match event:
         case Gaussian():
-            sides = 1.0 if ticket.relation is Relation.ADD_REMOVE else 2.0
+            sides = 1.0 if ticket.relation is NeighbouringRelation.ADD_REMOVE else 2.0
             scale, rate = event.noise_multiplier * work.bound * sides, 1.0
         case PoissonGaussian():
             scale, rate = event.noise_multiplier * work.bound, event.rate
         case Unprotected():
             scale, rate = 0.0, 1.0
         case _:
-            raise PlanError(f"This look was paid as a {event.kind!r} event; updates need Gaussian.")
+            raise PlanError(
+                f"This access was paid as a {event.kind!r} event; updates need Gaussian."
+            )
     if scale:
         grid = noise.grid_for(scale)
     else:
@@ -108,7 +110,7 @@ def client_sum(table: PrivateTable, work: ClientWork, ticket: Ticket) -> Release
 def noise_of_a_published_algorithm(size: int, scale: float) -> NDArray[np.float64]:
     """Gaussian noise that an algorithm without a guarantee adds where it likes.
 
-    No promise rests on it: looks of such algorithms are paid as ``Unprotected``.
+    No guarantee rests on it: accesses of such algorithms are paid as ``Unprotected``.
     """
     if scale <= 0:
         return np.zeros(size)

@@ -67,7 +67,7 @@ def find_bounds(table: PrivateTable, column: str, ticket: Ticket) -> Number:
     table : PrivateTable
     column : str
     ticket : Ticket
-        One look of a ``Gaussian`` event.
+        One access of a ``Gaussian`` event.
 
     Returns
     -------

@@ -15,7 +15,7 @@ from scipy.special import ndtri
 
 from voile.errors import PlanError
 from voile.privacy import noise
-from voile.privacy.budget import Relation
+from voile.privacy.budget import NeighbouringRelation
 from voile.privacy.events import Threshold, Unprotected
 from voile.privacy.grant import Ticket
 from voile.privacy.tape.listening import keyed
@@ -42,7 +42,7 @@ def find_levels(table: PrivateTable, column: str, ticket: Ticket) -> FoundLevels
     column : str
         A column (or the target) whose schema says ``Category()``.
     ticket : Ticket
-        One look of a ``Threshold`` event.
+        One access of a ``Threshold`` event.
 
     Returns
     -------
@@ -55,7 +55,7 @@ def find_levels(table: PrivateTable, column: str, ticket: Ticket) -> FoundLevels
             # A unit of k rows moves counts by at most k in all, and may bring k values of its own,
             # each with a count of at most k. Replacing one does so on both sides.
             most = table.rows_per_unit
-            sides = 1 if ticket.relation is Relation.ADD_REMOVE else 2
+            sides = 1 if ticket.relation is NeighbouringRelation.ADD_REMOVE else 2
             scale = event.noise_multiplier * most * math.sqrt(sides)
             grid = noise.grid_for(scale)
             # One grid step more, because the noise is a rounded Gaussian.
@@ -64,7 +64,7 @@ def find_levels(table: PrivateTable, column: str, ticket: Ticket) -> FoundLevels
             scale, threshold, grid = 0.0, 0.5, 2.0**-30
         case _:
             raise PlanError(
-                f"This look was paid as a {event.kind!r} event; levels need a 'threshold' one."
+                f"This access was paid as a {event.kind!r} event; levels need a 'threshold' one."
             )
     tally = open_rows(table, ticket).tally(column)
     values = list(tally)

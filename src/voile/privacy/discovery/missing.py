@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from voile.privacy.calibrate import gaussian_share, threshold_share
+from voile.privacy.calibrate import gaussian_step, threshold_step
 from voile.privacy.discovery.bounds import find_bounds
 from voile.privacy.discovery.levels import find_levels
 from voile.privacy.events import Step
@@ -43,11 +43,11 @@ def discovery_shape(schema: Schema, weight: float, delta: float) -> tuple[Step, 
     count = len(numbers) + len(categories)
     steps: list[Step] = []
     if numbers:
-        steps.append(gaussian_share(_BOUNDS, weight * len(numbers) / count, count=len(numbers)))
+        steps.append(gaussian_step(_BOUNDS, weight * len(numbers) / count, count=len(numbers)))
     if categories:
         each = delta * THRESHOLD_SHARE / len(categories)
         share = weight * len(categories) / count
-        steps.append(threshold_share(_LEVELS, share, delta=each, count=len(categories)))
+        steps.append(threshold_step(_LEVELS, share, delta=each, count=len(categories)))
     return tuple(steps)
 
 

@@ -235,7 +235,7 @@ def find_histogram(
     column : str
         A column whose schema gives bounds.
     ticket : Ticket
-        One look of a ``Gaussian`` event.
+        One access of a ``Gaussian`` event.
     resolution : int
         A node is read deeper when it holds more than one ``resolution``-th of the rows (and stands
         clear of the noise).

@@ -1,7 +1,7 @@
 """An allowance: a part of a ledger's budget for one purpose, kept across restarts.
 
 A question is answered from the rows only if the most it can cost fits both the allowance and the
-ledger; what it really costs is charged before each look, and the rest is given
+ledger; what it really costs is charged before each access, and the rest is given
 back. A process that dies in between has paid the most, which is safe.
 """
 
@@ -13,10 +13,10 @@ from contextlib import contextmanager
 from voile.errors import BudgetExceeded, LedgerMismatch
 from voile.privacy.budget import Budget
 from voile.privacy.events import Plan, Unprotected
-from voile.privacy.filter import Filter
 from voile.privacy.grant import Grant
 from voile.privacy.ledger import Entry, EntryKind, Ledger, Reservation
 from voile.privacy.ledger.answers import AnswerBook
+from voile.privacy.ledger.filter import Filter
 from voile.privacy.noise import NoiseSource
 from voile.privacy.receipt import Receipt, write_running_receipt
 from voile.privacy.vault import PrivateTable
@@ -77,9 +77,9 @@ class Allowance:
         return self._prices.slack
 
     def price(self, plan: Plan) -> float:
-        """What a plan costs, as mu^2, if each look is decided on by itself.
+        """What a plan costs, as mu^2, if each access is decided on by itself.
 
-        Looks without noise are not counted: only a ledger without limit allows them, and the
+        Accesses without noise are not counted: only a ledger without limit allows them, and the
         receipt then says that there is no guarantee.
         """
         noised = [event for event in plan.events if not isinstance(event, Unprotected)]
@@ -162,14 +162,14 @@ class Allowance:
 
 
 class AllowedPayment:
-    """A question that fits an allowance: pays before each look."""
+    """A question that fits an allowance: pays before each access."""
 
     def __init__(self, allowance: Allowance, reservation: Reservation) -> None:
         self._allowance, self._reservation = allowance, reservation
         self.spent = 0.0
 
     def pay(self, plan: Plan) -> Grant:
-        """Pay for the next looks, and get the right to carry them out."""
+        """Pay for the next accesses, and get the right to carry them out."""
         grant = self._reservation.pay(plan, self._allowance.table)
         self.spent += self._allowance.price(plan)
         self._allowance.note(grant)

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from voile.errors import LedgerError, LedgerMismatch, SettingError, VoileError
-from voile.privacy.filter import Amount
 from voile.privacy.ledger.digest import (
     Stored,
     beginning_of,
@@ -21,7 +20,8 @@ from voile.privacy.ledger.digest import (
     digest_of,
 )
 from voile.privacy.ledger.entry import Entry, EntryKind, Refusal
-from voile.privacy.ledger.facts import Facts
+from voile.privacy.ledger.facts import LedgerFacts
+from voile.privacy.ledger.filter import Amount
 from voile.privacy.signing import is_signed
 
 _ROUNDING = 1 + 1e-9
@@ -33,13 +33,13 @@ class Chain:
 
     Parameters
     ----------
-    facts : Facts
+    facts : LedgerFacts
     last : Entry or None
     left : mapping of str to Amount
         What each open reservation may still charge.
     """
 
-    facts: Facts
+    facts: LedgerFacts
     last: Entry | None = None
     left: Mapping[str, Amount] = field(default_factory=dict)
 
@@ -113,11 +113,11 @@ class Chain:
 
 def _with_room(amount: Amount) -> Amount:
     """Parts that were added up in another order may differ by rounding."""
-    return Amount(amount.loss * _ROUNDING + 1e-12 * (amount.loss > 0), amount.chance * _ROUNDING)
+    return Amount(amount.loss * _ROUNDING + 1e-12 * (amount.loss > 0), amount.failure * _ROUNDING)
 
 
 def follow_refusals(
-    facts: Facts, lines: Sequence[tuple[Mapping[str, Stored], Any]]
+    facts: LedgerFacts, lines: Sequence[tuple[Mapping[str, Stored], Any]]
 ) -> list[Refusal]:
     """Read stored refusals and check that each is bound to the one before."""
     before, found = beginning_of_refusals(facts), list[Refusal]()

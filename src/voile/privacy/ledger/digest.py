@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from voile.privacy.ledger.facts import Facts
+    from voile.privacy.ledger.facts import LedgerFacts
 
 Stored = str | int | None
 """What a column of a stored line holds."""
@@ -20,11 +20,11 @@ def digest_of(before: str, fields: Mapping[str, Stored]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def beginning_of(facts: Facts) -> str:
+def beginning_of(facts: LedgerFacts) -> str:
     """The digest before the first entry: of what is true of the whole ledger."""
     return digest_of("voile ledger", {"dataset": facts.dataset, "facts": facts.to_json()})
 
 
-def beginning_of_refusals(facts: Facts) -> str:
+def beginning_of_refusals(facts: LedgerFacts) -> str:
     """The digest before the first refusal."""
     return digest_of("voile refusals", {"ledger": beginning_of(facts)})

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from voile.codec import Order, Writable
 from voile.privacy.events import Plan
-from voile.privacy.filter import Amount
 from voile.privacy.ledger.digest import Stored, digest_of
+from voile.privacy.ledger.filter import Amount
 from voile.privacy.ledger.person import KnownBy, Person, person_of
 from voile.schema.unit import ROW
 
 if TYPE_CHECKING:
-    from voile.privacy.ledger.facts import Facts
+    from voile.privacy.ledger.facts import LedgerFacts
     from voile.privacy.ledger.head import Head
     from voile.privacy.signing import SigningKey
 
@@ -107,9 +107,9 @@ class Entry(Writable):
             "plan": json.dumps(self.plan.to_dict()),
             # Text, because a float must come back with every bit from any database.
             "price_loss": repr(float(self.price.loss)),
-            "price_chance": repr(float(self.price.chance)),
+            "price_chance": repr(float(self.price.failure)),
             "total_loss": repr(float(self.total.loss)),
-            "total_chance": repr(float(self.total.chance)),
+            "total_chance": repr(float(self.total.failure)),
             "alone": int(self.alone),
             "parent": self.parent,
         }
@@ -195,7 +195,7 @@ class Book(Protocol):
     def url(self) -> str | None:
         """How another process opens the same book; None if it cannot."""
 
-    def facts(self) -> Facts:
+    def facts(self) -> LedgerFacts:
         """What is true of the whole ledger."""
 
     def append(self, decide: Decide, beside: Beside | None = None) -> Entry:

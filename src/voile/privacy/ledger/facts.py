@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from voile.errors import LedgerMismatch, SettingError
-from voile.privacy.budget import Budget, Relation
-from voile.privacy.filter import Filter, FilterKind
+from voile.privacy.budget import Budget, NeighbouringRelation
+from voile.privacy.ledger.filter import Filter, FilterKind
 from voile.privacy.ledger.person import check_text
 
 FORMAT = 2
@@ -23,14 +23,14 @@ MOST_LETTERS = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class LedgerFacts:
     """What is fixed when a ledger is made.
 
     Attributes
     ----------
     dataset : str
     budget : Budget
-    relation : Relation
+    relation : NeighbouringRelation
     kind : FilterKind
     slack : float
     unit : str or None
@@ -43,7 +43,7 @@ class Facts:
 
     dataset: str
     budget: Budget
-    relation: Relation
+    relation: NeighbouringRelation
     kind: FilterKind
     slack: float
     unit: str | None = None
@@ -77,7 +77,7 @@ class Facts:
         )
 
     @classmethod
-    def from_json(cls, dataset: str, text: str) -> Facts:
+    def from_json(cls, dataset: str, text: str) -> LedgerFacts:
         """Read back; refuses formats it does not know."""
         try:
             data = json.loads(text)
@@ -89,7 +89,7 @@ class Facts:
             facts = cls(
                 dataset,
                 Budget(float(data["epsilon"]), float(data["delta"])),
-                Relation(data["relation"]),
+                NeighbouringRelation(data["relation"]),
                 FilterKind(data["filter"]),
                 float(data["slack"]),
                 data["unit"],
@@ -107,6 +107,8 @@ class Facts:
 
 
 @lru_cache(maxsize=64)
-def _filter(budget: Budget, relation: Relation, kind: FilterKind, slack: float) -> Filter:
+def _filter(
+    budget: Budget, relation: NeighbouringRelation, kind: FilterKind, slack: float
+) -> Filter:
     """One for equal facts: limits are computed once, and every line of a ledger asks for them."""
     return Filter(budget, relation, kind, slack)

@@ -20,7 +20,7 @@ from voile.privacy.ledger.digest import beginning_of, digest_of
 from voile.privacy.ledger.tables import job_lines
 
 if TYPE_CHECKING:
-    from voile.privacy.ledger.facts import Facts
+    from voile.privacy.ledger.facts import LedgerFacts
 
 PAID, ANSWERED = "paid", "answered"
 
@@ -58,7 +58,7 @@ class JobLine:
         return {**_fields(job, self.seq, self.kind, self.text), "digest": self.digest}
 
 
-def beginning_of_job(facts: Facts, job: str) -> str:
+def beginning_of_job(facts: LedgerFacts, job: str) -> str:
     """The digest before a job's first line."""
     return digest_of("voile job", {"ledger": beginning_of(facts), "job": job})
 
@@ -69,7 +69,9 @@ def next_line(job: str, seq: int, before: str, kind: str, content: Mapping[str, 
     return JobLine(seq, kind, text, digest_of(before, _fields(job, seq, kind, text)))
 
 
-def follow_job(facts: Facts, job: str, rows: Iterable[Mapping[str, Any]]) -> tuple[JobLine, ...]:
+def follow_job(
+    facts: LedgerFacts, job: str, rows: Iterable[Mapping[str, Any]]
+) -> tuple[JobLine, ...]:
     """Read stored lines of one job and check that each is bound to the one before.
 
     Raises
@@ -92,7 +94,7 @@ def follow_job(facts: Facts, job: str, rows: Iterable[Mapping[str, Any]]) -> tup
     return tuple(found)
 
 
-def check_jobs(connection: sa.Connection, facts: Facts, entries: Collection[str]) -> None:
+def check_jobs(connection: sa.Connection, facts: LedgerFacts, entries: Collection[str]) -> None:
     """Check all lines of all jobs of a ledger, and that what they were paid by is there.
 
     Parameters

@@ -18,7 +18,7 @@ from voile.errors import FederationError, LedgerMismatch, LedgerUnavailable
 from voile.files import hold_file
 from voile.privacy.ledger import tables
 from voile.privacy.ledger.entry import Beside, Entry
-from voile.privacy.ledger.facts import Facts
+from voile.privacy.ledger.facts import LedgerFacts
 from voile.privacy.ledger.job_lines import JobLine, beginning_of_job, follow_job, next_line
 from voile.privacy.ledger.ledger import Ledger
 from voile.privacy.ledger.sql import SqlBook
@@ -52,7 +52,7 @@ class Jobs(Protocol):
 class MemoryJobs:
     """Lines in this process, for ledgers in memory: they live as long as the ledger."""
 
-    def __init__(self, facts: Facts) -> None:
+    def __init__(self, facts: LedgerFacts) -> None:
         self._facts = facts
         self._lines: dict[str, list[JobLine]] = {}
         self._lock, self._process = threading.Lock(), os.getpid()
@@ -126,7 +126,7 @@ class SqlJobs:
         if held is None:
             raise FederationError(
                 f"Client {client!r} works with the ledger {path} already, in another process or in "
-                "this one: close that agent first (Desk.close, Federation.close)."
+                "this one: close that agent first (ClientAgent.close, Federation.close)."
             )
         return held
 

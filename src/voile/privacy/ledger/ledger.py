@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from voile.errors import BudgetExceeded, LedgerError, LedgerMismatch, SettingError
-from voile.privacy.budget import Budget, Relation
+from voile.privacy.budget import Budget, NeighbouringRelation
 from voile.privacy.events import Plan
-from voile.privacy.filter import SLACK, Amount, FilterKind, compose_adaptively
 from voile.privacy.grant import Grant
 from voile.privacy.ledger.digest import beginning_of, beginning_of_refusals
 from voile.privacy.ledger.entry import Beside, Decide, Entry, EntryKind, new_entry, new_refusal
-from voile.privacy.ledger.facts import UNNAMED, Facts
+from voile.privacy.ledger.facts import UNNAMED, LedgerFacts
+from voile.privacy.ledger.filter import SLACK, Amount, FilterKind, compose_adaptively
 from voile.privacy.ledger.memory import MemoryBook
 from voile.privacy.ledger.person import Person, check_text, person_of
 from voile.privacy.ledger.reading import LedgerReading
@@ -51,7 +51,7 @@ class Ledger(LedgerReading):
     relation : {"add_remove", "replace_one"}
         Neighbouring relation, fixed when the ledger is made.
     filter : {"gdp", "renyi", "pure"}
-        Which running total is kept (privacy/filter.py), fixed when the ledger is made.
+        Which running total is kept (privacy/ledger/filter.py), fixed when the ledger is made.
     slack : float
         Share of delta set aside for failures beside the loss, fixed when the ledger is made.
     unit : str, optional
@@ -82,7 +82,7 @@ class Ledger(LedgerReading):
         budget: Budget | None = None,
         *,
         dataset: str | None = None,
-        relation: Relation | str | None = None,
+        relation: NeighbouringRelation | str | None = None,
         filter: FilterKind | str | None = None,
         slack: float | None = None,
         unit: str | None = None,
@@ -97,16 +97,16 @@ class Ledger(LedgerReading):
         # What lives for one job alone is signed only if asked for.
         self._key = None if where is None and key is None else find_key(key)
 
-        def made() -> Facts:
+        def made() -> LedgerFacts:
             if budget is None:
                 raise LedgerMismatch(
                     "There is no ledger there yet, and a new one needs a budget: "
                     "Ledger('ledger.db', Budget(epsilon=1, delta=1e-6))."
                 )
-            facts = Facts(
+            facts = LedgerFacts(
                 dataset or UNNAMED,
                 budget,
-                _one_of(Relation, relation or Relation.ADD_REMOVE),
+                _one_of(NeighbouringRelation, relation or NeighbouringRelation.ADD_REMOVE),
                 _one_of(FilterKind, filter or FilterKind.GDP),
                 SLACK if slack is None else float(slack),
                 unit,
@@ -124,7 +124,9 @@ class Ledger(LedgerReading):
             self._book = SqlBook(url_of(where), dataset, made)
         facts = self._book.facts()
         self._check("budget", budget, facts.budget)
-        self._check("relation", relation and _one_of(Relation, relation), facts.relation)
+        self._check(
+            "relation", relation and _one_of(NeighbouringRelation, relation), facts.relation
+        )
         self._check("filter", filter and _one_of(FilterKind, filter), facts.kind)
         self._check("slack", slack, facts.slack)
         self._filter = facts.filter
@@ -230,7 +232,7 @@ class Ledger(LedgerReading):
         """
         bound = self._filter.price_apart(most.events)
         # Room for rounding: parts that make up the whole must fit.
-        price = Amount(bound.loss * _ROUNDING, bound.chance * _ROUNDING)
+        price = Amount(bound.loss * _ROUNDING, bound.failure * _ROUNDING)
         exact = compose_adaptively(most.events)
         fits_alone = exact and self._fits_alone(most, price)
         with self._recorded(most, what):

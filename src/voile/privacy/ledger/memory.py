@@ -8,7 +8,7 @@ import threading
 from voile.errors import LedgerError
 from voile.privacy.ledger.digest import beginning_of, beginning_of_refusals
 from voile.privacy.ledger.entry import Beside, Decide, Entry, Refusal, Refuse
-from voile.privacy.ledger.facts import Facts
+from voile.privacy.ledger.facts import LedgerFacts
 from voile.privacy.ledger.head import Head
 
 
@@ -17,14 +17,14 @@ class MemoryBook:
 
     url = None
 
-    def __init__(self, facts: Facts) -> None:
+    def __init__(self, facts: LedgerFacts) -> None:
         self._facts = facts
         self._entries: list[Entry] = []
         self._refusals: list[Refusal] = []
         self._lock = threading.Lock()
         self._process = os.getpid()
 
-    def facts(self) -> Facts:
+    def facts(self) -> LedgerFacts:
         """What is true of the whole ledger."""
         return self._facts
 

@@ -7,9 +7,9 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from voile.errors import LedgerError
-from voile.privacy.budget import Budget, Relation
-from voile.privacy.filter import Filter
+from voile.privacy.budget import Budget, NeighbouringRelation
 from voile.privacy.ledger.entry import Book, Entry, Refusal
+from voile.privacy.ledger.filter import Filter
 from voile.privacy.ledger.head import Head
 from voile.rendering import draw_card
 
@@ -29,7 +29,7 @@ class LedgerReading:
         return self._filter.budget
 
     @property
-    def relation(self) -> Relation:
+    def relation(self) -> NeighbouringRelation:
         """Neighbouring relation of every entry."""
         return self._filter.relation
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from voile.privacy.events import Approximate, Laplace, Plan, Pure
-from voile.privacy.filter import Amount, Filter, FilterKind
+from voile.privacy.ledger.filter import Amount, Filter, FilterKind
 from voile.schema.unit import ROW
 
 
@@ -53,8 +53,8 @@ def _reason(prices: Filter, what: str, before: Amount, price: Amount, closed: bo
         )
     return (
         f"{what} was refused: the share of delta set aside for thresholds and approximate "
-        f"looks ({limit.chance:.3g}) is used up. Nothing was spent. List categories in the "
-        "schema, so that no threshold must find them, or give such looks a smaller delta."
+        f"looks ({limit.failure:.3g}) is used up. Nothing was spent. List categories in the "
+        "schema, so that no threshold must find them, or give such accesses a smaller delta."
     )
 
 

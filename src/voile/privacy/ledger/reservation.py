@@ -1,4 +1,4 @@
-"""Budget set aside for one adaptive job, charged before each of its looks."""
+"""Budget set aside for one adaptive job, charged before each of its accesses."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, NoReturn, Self
 
 from voile.errors import BudgetExceeded, LedgerError, PlanError
 from voile.privacy.events import Plan
-from voile.privacy.filter import Amount, compose_adaptively
 from voile.privacy.grant import Grant
 from voile.privacy.ledger.entry import Entry, EntryKind
+from voile.privacy.ledger.filter import Amount, compose_adaptively
 
 if TYPE_CHECKING:
     from voile.privacy.ledger.ledger import Ledger
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Reservation:
-    """Budget set aside for one adaptive job; charge it before each look, then close it."""
+    """Budget set aside for one adaptive job; charge it before each access, then close it."""
 
     def __init__(self, ledger: Ledger, entry: Entry) -> None:
         self.ledger = ledger
@@ -47,12 +47,12 @@ class Reservation:
         return Grant(plan, entry, self.ledger, table)
 
     def charge(self, plan: Plan, what: str | None = None) -> Entry:
-        """Write what the next look costs into the ledger, out of what was set aside.
+        """Write what the next access costs into the ledger, out of what was set aside.
 
         Raises
         ------
         BudgetExceeded
-            If the looks so far and this one exceed the upper bound; nothing was charged.
+            If the accesses so far and this one exceed the upper bound; nothing was charged.
         """
         if os.getpid() != self._process:
             raise LedgerError(
@@ -60,7 +60,9 @@ class Reservation:
                 "another one in the forked process."
             )
         if self.entry.alone and not compose_adaptively(plan.events):
-            raise PlanError("This job has the whole budget for Gaussian looks: charge no others.")
+            raise PlanError(
+                "This job has the whole budget for Gaussian accesses: charge no others."
+            )
         price = self._price(plan)
         with self._lock:
             if not self._open:
@@ -89,7 +91,7 @@ class Reservation:
             self._open = False
             left = self.entry.price - self._used
             # Who had the whole budget alone gives nothing back: nothing may follow.
-            if not self.entry.alone and (left.loss > 0 or left.chance > 0):
+            if not self.entry.alone and (left.loss > 0 or left.failure > 0):
                 self.ledger._book.append(
                     lambda last: self._line(last, EntryKind.RELEASE, Plan(()), left, None)
                 )
@@ -110,7 +112,7 @@ class Reservation:
             raise
 
     def _price(self, plan: Plan) -> Amount:
-        """What looks cost out of this reservation; by their own arithmetic if it stands alone."""
+        """What accesses cost out of this; by their own arithmetic if it stands alone."""
         prices = self.ledger.filter
         if self.entry.alone:
             return prices.part_alone(plan.events, self.entry.plan.events)
@@ -120,7 +122,7 @@ class Reservation:
         """What may be charged in all; parts of a whole are rounded, so they get room for that."""
         price = self.entry.price
         if self.entry.alone:
-            return Amount(price.loss * (1 + 1e-12), price.chance * (1 + 1e-12))
+            return Amount(price.loss * (1 + 1e-12), price.failure * (1 + 1e-12))
         return price
 
     def _line(

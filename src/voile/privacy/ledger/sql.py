@@ -29,7 +29,7 @@ from voile.privacy.ledger.chain import Chain, follow_refusals, tampered
 from voile.privacy.ledger.digest import Stored, beginning_of, beginning_of_refusals
 from voile.privacy.ledger.engines import postgres_engine, shown_url, sqlite_engine
 from voile.privacy.ledger.entry import Beside, Decide, Entry, Refusal, Refuse
-from voile.privacy.ledger.facts import UNNAMED, Facts
+from voile.privacy.ledger.facts import UNNAMED, LedgerFacts
 from voile.privacy.ledger.head import Head
 from voile.privacy.ledger.job_lines import check_jobs
 from voile.privacy.ledger.turn import turn
@@ -48,7 +48,7 @@ _NO_RIGHT = "42501"  # PostgreSQL's code for a missing right
 class SqlBook:
     """Entries in a database; every append is one durable transaction."""
 
-    def __init__(self, url: str, dataset: str | None, facts: Callable[[], Facts]) -> None:
+    def __init__(self, url: str, dataset: str | None, facts: Callable[[], LedgerFacts]) -> None:
         self.url: str = url
         self._path = Path(url.removeprefix("sqlite:///")) if url.startswith("sqlite") else None
         self._name = shown_url(url) if self._path is None else str(self._path)
@@ -62,7 +62,7 @@ class SqlBook:
         self._chain = Chain(self._facts)
         self._transaction(self._follow)
 
-    def facts(self) -> Facts:
+    def facts(self) -> LedgerFacts:
         """What is true of the whole ledger."""
         return self._facts
 
@@ -167,7 +167,7 @@ class SqlBook:
     def _mine(self) -> dict[str, Any]:
         return {"dataset": self._facts.dataset}
 
-    def _make_file(self, path: Path, facts: Callable[[], Facts]) -> None:
+    def _make_file(self, path: Path, facts: Callable[[], LedgerFacts]) -> None:
         """Make a file whole under another name, so that none is ever there in part."""
         new = path.with_name(f".{path.name}.{os.getpid()}-{uuid.uuid4().hex[:8]}.new")
         try:
@@ -187,8 +187,8 @@ class SqlBook:
             raise self._unavailable(error) from error
 
     def _open(
-        self, connection: sa.Connection, dataset: str | None, facts: Callable[[], Facts]
-    ) -> Facts:
+        self, connection: sa.Connection, dataset: str | None, facts: Callable[[], LedgerFacts]
+    ) -> LedgerFacts:
         postgres = connection.dialect.name == "postgresql"
         if postgres:
             connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))
@@ -222,7 +222,7 @@ class SqlBook:
                         "Ledger(..., dataset='...')."
                     )
             if dataset is not None and dataset in stored:
-                return Facts.from_json(dataset, stored[dataset])
+                return LedgerFacts.from_json(dataset, stored[dataset])
             if not postgres:
                 raise LedgerMismatch(
                     f"The ledger {self._name} belongs to the data set "
@@ -336,11 +336,11 @@ class SqlBook:
 _Line = tuple[dict[str, Stored], Any, Any]
 
 
-def _none() -> Facts:
+def _none() -> LedgerFacts:
     raise LedgerMismatch("The ledger is gone: put its newest copy back.")
 
 
-def _insert_facts(connection: sa.Connection, made: Facts) -> None:
+def _insert_facts(connection: sa.Connection, made: LedgerFacts) -> None:
     values = {"dataset": made.dataset, "facts": made.to_json()}
     connection.execute(sa.insert(tables.books).values(**values))
 

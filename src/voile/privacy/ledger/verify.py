@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from voile.privacy.filter import Amount
 from voile.privacy.ledger.chain import tampered
 from voile.privacy.ledger.digest import beginning_of, beginning_of_refusals
 from voile.privacy.ledger.entry import Entry, EntryKind
+from voile.privacy.ledger.filter import Amount
 from voile.privacy.ledger.head import Head
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def _check_price(ledger: LedgerReading, entry: Entry, reservations: dict[str, En
         needed = prices.price(events)
     else:
         needed = prices.price_apart(events)
-    paid = Amount(entry.price.loss * (1 + _CLOSE), entry.price.chance * (1 + _CLOSE))
+    paid = Amount(entry.price.loss * (1 + _CLOSE), entry.price.failure * (1 + _CLOSE))
     if not needed.within(paid):
         raise tampered(f"entry {entry.seq} was paid less than its events cost")
 

@@ -81,7 +81,7 @@ def aggregate_mean(
     centre : float or array of shape (size,)
         Public.
     ticket : Ticket
-        One look of a ``Gaussian`` or (without noise) ``Unprotected`` event.
+        One access of a ``Gaussian`` or (without noise) ``Unprotected`` event.
 
     Returns
     -------
@@ -137,7 +137,7 @@ def center_of_attention(
     lower, upper : float or array of shape (size,)
         A public box; outputs and the released value are clipped to it.
     ticket : Ticket
-        One look of an ``Approximate`` or (without noise) ``Unprotected`` event.
+        One access of an ``Approximate`` or (without noise) ``Unprotected`` event.
 
     Returns
     -------
@@ -274,5 +274,5 @@ def _vector(value: ArrayLike, name: str, size: int) -> NDArray[np.float64]:
 
 def _wrong(ticket: Ticket, what: str, wanted: str) -> PlanError:
     return PlanError(
-        f"This look was paid as a {ticket.event.kind!r} event; {what} needs a {wanted!r} one."
+        f"This access was paid as a {ticket.event.kind!r} event; {what} needs a {wanted!r} one."
     )

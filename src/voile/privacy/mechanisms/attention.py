@@ -65,7 +65,7 @@ def smooth_noise(epsilon: float, delta: float, size: int) -> SmoothNoise:
     if epsilon > _LARGEST_EPSILON or target < _LEAST_DELTA:
         raise SettingError(
             f"An (epsilon, delta) of ({epsilon:g}, {delta:g}) is beyond what smooth noise can be "
-            f"calibrated for: give the look a larger delta, or an epsilon <= {_LARGEST_EPSILON:g}."
+            f"calibrated for: give it a larger delta, or an epsilon <= {_LARGEST_EPSILON:g}."
         )
     alpha = mu_of(half, delta / 2)
 
@@ -77,7 +77,7 @@ def smooth_noise(epsilon: float, delta: float, size: int) -> SmoothNoise:
     if excess(low) > 0 or alpha <= 0:
         raise SettingError(
             f"An (epsilon, delta) of ({epsilon:g}, {delta:g}) is too small for smooth noise in "
-            f"{size} dimensions: give the look a larger share of the budget."
+            f"{size} dimensions: give the access a larger share of the budget."
         )
     root = high if excess(high) <= 0 else float(brentq(excess, low, high, xtol=1e-12))
     # A root is where the excess is zero up to the tolerance: step to the safe side.
@@ -236,7 +236,7 @@ def check_noise(
     size = len(box.steps)
     if box.diameter * 2 / noise.alpha >= _LARGEST_SCALE:
         raise SettingError(
-            f"The 'epsilon' {epsilon:g} is too small for smooth noise: give the look more."
+            f"The 'epsilon' {epsilon:g} is too small for smooth noise: give the access more."
         )
     share = least_share(noise, groups)
     if share > 1:

@@ -37,7 +37,7 @@ def permute_and_flip(table: PrivateTable, query: Query, ticket: Ticket) -> int:
     query : Query
         One score per candidate; its largest single entry (``sensitivity_max``) counts.
     ticket : Ticket
-        One look of a ``Pure`` or ``Unprotected`` event.
+        One access of a ``Pure`` or ``Unprotected`` event.
 
     Returns
     -------
@@ -55,7 +55,7 @@ def exponential(table: PrivateTable, query: Query, ticket: Ticket) -> int:
 def top_k(table: PrivateTable, query: Query, grant: Grant, label: str, k: int) -> list[int]:
     """Choose k candidates, best first: permute-and-flip k times, each time without the chosen.
 
-    Takes k looks of the step ``label``.
+    Takes k accesses of the step ``label``.
     """
     if not 1 <= k <= query.size:
         raise SettingError(f"The 'k' must be in [1, {query.size}]. Got {k!r} instead.")
@@ -77,7 +77,7 @@ def _select(
     event = ticket.event
     if not isinstance(event, (Pure, Unprotected)):
         raise PlanError(
-            f"This look was paid as a {event.kind!r} event; a selection needs a 'pure' one."
+            f"This access was paid as a {event.kind!r} event; a selection needs a 'pure' one."
         )
     check_bounded(query, event)
     sensitivity = query.sensitivity_max(ticket.relation) * table.rows_per_unit

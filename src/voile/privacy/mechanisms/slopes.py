@@ -1,7 +1,7 @@
 """Noised gradients of a quadratic loss over the rows, as many as were paid for, in one pass.
 
 The gradient of 1/2 phi'A phi - b'phi is A phi - b with A and b sums over rows. They are added up
-once, stay behind the vault, and every paid look releases one noised gradient of them: gradient
+once, stay behind the vault, and every paid access releases one noised gradient of them: gradient
 descent that costs one pass over the rows instead of one per step. A row moves a gradient by no more
 than its own share of A phi - b, which the query bounds for all phi in a public set; phi outside of
 it is refused. Whole numbers throughout; a gradient is rounded down to the grid of the noise once,
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from voile.errors import PlanError, SettingError, VaultError
 from voile.privacy import noise
-from voile.privacy.budget import Relation
+from voile.privacy.budget import NeighbouringRelation
 from voile.privacy.events import Gaussian, Pure, Unprotected
 from voile.privacy.grant import Ticket
 from voile.privacy.mechanisms.release import Release
@@ -99,7 +99,7 @@ class PrivateSlopes:
         phi : ndarray of shape (width, outputs)
             Public; cut towards zero to multiples of 2^-14.
         ticket : Ticket
-            One look of a ``Gaussian`` or ``Unprotected`` event.
+            One access of a ``Gaussian`` or ``Unprotected`` event.
         """
         return self._release(lambda exact: exact.ravel(), phi, ticket, phi.size)
 
@@ -115,12 +115,12 @@ class PrivateSlopes:
         candidates : list of ndarray of shape (width, outputs)
             Public.
         ticket : Ticket
-            One look of a ``Pure`` or ``Unprotected`` event.
+            One access of a ``Pure`` or ``Unprotected`` event.
         """
         if not isinstance(ticket.event, (Pure, Unprotected)):
             raise PlanError(
-                f"This look was paid as a {ticket.event.kind!r} event; a selection needs a 'pure' "
-                "one."
+                f"This access was paid as a {ticket.event.kind!r} event; a selection needs a "
+                "'pure' one."
             )
         if not candidates:
             raise SettingError("There is nothing to choose among: give at least one candidate.")
@@ -130,11 +130,11 @@ class PrivateSlopes:
         sensitivity = self._sensitivity(ticket.relation, whole[0].size, _FINEST) + 2 * _FINEST
         return choose(scores, ticket.event, sensitivity, _FINEST)
 
-    def _release(self, read: _Reading, phi: Floats, ticket: Ticket, size: int) -> Release:
+    def _release(self, read: _SlopesReading, phi: Floats, ticket: Ticket, size: int) -> Release:
         event = ticket.event
         if not isinstance(event, (Gaussian, Unprotected)):
             raise PlanError(
-                f"This look was paid as a {event.kind!r} event; a gradient needs a Gaussian one."
+                f"This access was paid as a {event.kind!r} event; a gradient needs a Gaussian one."
             )
         whole = self._whole(phi)
         if isinstance(event, Unprotected):
@@ -149,9 +149,9 @@ class PrivateSlopes:
         noised = found + noise.gaussian(len(found), scale / grid)
         return Release(ticket.label, noised.astype(np.float64) * grid, scale, grid)
 
-    def _sensitivity(self, relation: Relation, size: int, grid: float) -> float:
+    def _sensitivity(self, relation: NeighbouringRelation, size: int, grid: float) -> float:
         """How far neighbouring tables' gradients lie apart, rounding of each entry included."""
-        sides = 1.0 if relation is Relation.ADD_REMOVE else 2.0
+        sides = 1.0 if relation is NeighbouringRelation.ADD_REMOVE else 2.0
         rows = sides * self._table.rows_per_unit
         return rows * self._query.steepness + math.sqrt(size) * grid
 
@@ -182,7 +182,7 @@ class PrivateSlopes:
         raise VaultError("Private sums cannot be pickled.")
 
 
-class _Reading(Protocol):
+class _SlopesReading(Protocol):
     def __call__(self, exact: Whole) -> Whole: ...
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from voile.errors import PlanError, SettingError
 from voile.privacy import noise
-from voile.privacy.budget import Relation
+from voile.privacy.budget import NeighbouringRelation
 from voile.privacy.events import Event, Gaussian, Laplace, PoissonGaussian, Unprotected
 from voile.privacy.grant import Ticket
 from voile.privacy.mechanisms.release import Release
@@ -34,7 +34,7 @@ def gaussian_sum(table: PrivateTable, query: Query, ticket: Ticket) -> Release:
     query : Query
         What each row adds; clipped to its bound here.
     ticket : Ticket
-        One look of a ``Gaussian``, ``PoissonGaussian`` or (without noise) ``Unprotected`` event.
+        One access of a ``Gaussian``, ``PoissonGaussian`` or (without noise) ``Unprotected`` event.
 
     Returns
     -------
@@ -51,7 +51,7 @@ def gaussian_sum(table: PrivateTable, query: Query, ticket: Ticket) -> Release:
 
 
 @dataclass(frozen=True)
-class Measure:
+class Measurement:
     """How a query is measured: noise scale and grid in its units, and the rate of sampling."""
 
     scale: float
@@ -59,7 +59,9 @@ class Measure:
     rate: float = 1.0
 
 
-def gaussian_measure(query: Query, event: Event, relation: Relation, rows_per_unit: int) -> Measure:
+def gaussian_measure(
+    query: Query, event: Event, relation: NeighbouringRelation, rows_per_unit: int
+) -> Measurement:
     """Noise and grid that an event has paid for; by public facts alone.
 
     Whoever answers a query, here or at a client, works them out for himself.
@@ -79,10 +81,10 @@ def gaussian_measure(query: Query, event: Event, relation: Relation, rows_per_un
             scale, rate = event.noise_multiplier * sensitivity, 1.0
         case Unprotected():
             bits = _NOISELESS_BITS + query.fineness
-            return Measure(0.0, 2.0 ** (math.floor(math.log2(query.bound)) - bits))
+            return Measurement(0.0, 2.0 ** (math.floor(math.log2(query.bound)) - bits))
         case _:
             raise _wrong(event, "Gaussian")
-    return Measure(scale, noise.grid_for(scale) * 2.0**-query.fineness, rate)
+    return Measurement(scale, noise.grid_for(scale) * 2.0**-query.fineness, rate)
 
 
 def laplace_sum(table: PrivateTable, query: Query, ticket: Ticket) -> Release:
@@ -94,7 +96,7 @@ def laplace_sum(table: PrivateTable, query: Query, ticket: Ticket) -> Release:
     query : Query
         Its L1 sensitivity counts.
     ticket : Ticket
-        One look of a ``Laplace`` or ``Unprotected`` event.
+        One access of a ``Laplace`` or ``Unprotected`` event.
 
     Returns
     -------
@@ -121,7 +123,7 @@ def check_bounded(query: Query, event: Event) -> None:
     if not query.bounded and not isinstance(event, Unprotected):
         raise PlanError(
             f"{type(query).__name__} in this form has no bound on what one row changes: it is for "
-            "looks without noise alone."
+            "accesses without noise alone."
         )
 
 
@@ -143,5 +145,5 @@ def _release(
 
 def _wrong(event: Event, wanted: str) -> PlanError:
     return PlanError(
-        f"This look was paid as a {event.kind!r} event; a {wanted} sum needs a {wanted} one."
+        f"This access was paid as a {event.kind!r} event; a {wanted} sum needs a {wanted} one."
     )

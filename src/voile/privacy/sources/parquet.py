@@ -109,11 +109,11 @@ class ParquetSource(RowSource):
         for index, piece in enumerate(self._pieces(wanted)):
             yield self._block(index, piece)
 
-    def _pieces(self, wanted: Collection[str | None]) -> Iterator[_Piece]:
+    def _pieces(self, wanted: Collection[str | None]) -> Iterator[_ParquetPiece]:
         for file, present in self._names().items():
             yield from _pieces(file, [name for name in present if name in wanted])
 
-    def _block(self, index: int, piece: _Piece) -> Block:
+    def _block(self, index: int, piece: _ParquetPiece) -> Block:
         chosen, rows, weights = None, piece.rows, None
         for known in (self._chosen, self._weights):
             if known is not None and (index >= len(known) or len(known[index]) != piece.rows):
@@ -137,7 +137,7 @@ class ParquetSource(RowSource):
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class _Piece:
+class _ParquetPiece:
     """Some rows of one file; without a table if no column of the file is wanted."""
 
     rows: int
@@ -151,7 +151,7 @@ class _Piece:
         return pa.nulls(self.rows) if absent else self.table.column(name)
 
 
-def _pieces(file: str, names: list[str]) -> Iterator[_Piece]:
+def _pieces(file: str, names: list[str]) -> Iterator[_ParquetPiece]:
     """Cut a file after every so many rows; Arrow's own batches depend on the columns read."""
     import pyarrow as pa
     import pyarrow.parquet
@@ -160,7 +160,7 @@ def _pieces(file: str, names: list[str]) -> Iterator[_Piece]:
         if not names:
             count = opened.metadata.num_rows
             for start in range(0, count, BLOCK_ROWS):
-                yield _Piece(min(BLOCK_ROWS, count - start), None)
+                yield _ParquetPiece(min(BLOCK_ROWS, count - start), None)
             return
         waiting: list[Any] = []
         rows = 0
@@ -169,8 +169,8 @@ def _pieces(file: str, names: list[str]) -> Iterator[_Piece]:
             rows += batch.num_rows
             while rows >= BLOCK_ROWS:
                 table = pa.Table.from_batches(waiting)
-                yield _Piece(BLOCK_ROWS, table.slice(0, BLOCK_ROWS))
+                yield _ParquetPiece(BLOCK_ROWS, table.slice(0, BLOCK_ROWS))
                 rows -= BLOCK_ROWS
                 waiting = table.slice(BLOCK_ROWS).to_batches()
         if rows:
-            yield _Piece(rows, pa.Table.from_batches(waiting))
+            yield _ParquetPiece(rows, pa.Table.from_batches(waiting))

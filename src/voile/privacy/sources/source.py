@@ -107,8 +107,8 @@ class RowSource(ABC):
         """Who holds the rows."""
         return _HERE
 
-    def look(self, ticket: Ticket) -> RowSource:
-        """The rows for one look that was paid for; sources that pass it on need to know which."""
+    def access(self, ticket: Ticket) -> RowSource:
+        """The rows for one access that was paid for; sources that pass it on need to know which."""
         return self
 
     def tally(self, column: str) -> Counter[Level]:
@@ -221,7 +221,7 @@ def worker_count() -> int:
 
 @lru_cache(maxsize=1)
 def _pool(process: int, workers: int) -> ThreadPoolExecutor:
-    """Threads that stay between looks: starting them takes as long as a hundred thousand rows.
+    """Threads that stay between accesses: starting them takes as long as a hundred thousand rows.
 
     ``process`` is part of the key because threads do not survive a fork.
     """

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.privacy.budget import Relation
+from voile.privacy.budget import NeighbouringRelation
 from voile.privacy.events import Event
 
 Whole = NDArray[np.int64]
@@ -53,7 +53,7 @@ class Coins:
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class AskedQuery:
     """A query that was added up, and the grid on which."""
 
     query: Any
@@ -89,7 +89,7 @@ class Access:
     label : str
     event : Event
         What was paid.
-    relation : Relation
+    relation : NeighbouringRelation
     entry : str
         The line of the ledger that paid.
     paid : Event or None
@@ -106,7 +106,7 @@ class Access:
     source : RowSource, or None
     groups : int
         Into how many groups rows were dealt; 0 if they were not.
-    asked : list of Asked
+    asked : list of AskedQuery
         What was added up over the rows.
     rows : tuple of bytes, or None
         Digest of each row that takes part, as queries see it; made when coins are drawn.
@@ -116,7 +116,7 @@ class Access:
 
     label: str
     event: Event
-    relation: Relation
+    relation: NeighbouringRelation
     entry: str = ""
     paid: Event | None = None
     client: str = ""
@@ -127,7 +127,7 @@ class Access:
     source: Any = None
     groups: int = 0
     rows: tuple[bytes, ...] | None = None
-    asked: list[Asked] = field(default_factory=list)
+    asked: list[AskedQuery] = field(default_factory=list)
     added: list[Added] = field(default_factory=list)
     coins: list[Coins] = field(default_factory=list)
     choices: list[Choice] = field(default_factory=list)

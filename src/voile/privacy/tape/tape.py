@@ -20,14 +20,14 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from voile.errors import PlanError, VoileError
-from voile.privacy.budget import Relation
+from voile.privacy.budget import NeighbouringRelation
 from voile.privacy.events import Threshold, Unprotected
 from voile.privacy.noise_shapes import GAUSSIAN, Shape
 from voile.privacy.tape.drawn import Drawn
 from voile.privacy.tape.records import (
     Access,
     Added,
-    Asked,
+    AskedQuery,
     Choice,
     Coins,
     Whole,
@@ -120,7 +120,7 @@ class Tape:
         if access is None:
             self.stray.append("rows were added up while the vault was closed")
         else:
-            access.asked.append(Asked(query, grid))
+            access.asked.append(AskedQuery(query, grid))
 
     def group(self, groups: int) -> None:
         """Rows are about to be dealt into groups."""
@@ -272,7 +272,7 @@ class Tape:
     def _split(self, names: tuple[object, ...]) -> tuple[Access, Access | None]:
         """Rows are split before anything private is done with them."""
         rows = tuple(repr(name).encode() for name in names)
-        access = Access("split", Unprotected(), Relation.ADD_REMOVE, rows=rows)
+        access = Access("split", Unprotected(), NeighbouringRelation.ADD_REMOVE, rows=rows)
         self.splits.append(access)
         earlier = [] if self._script is None else self._script.splits[len(self.splits) - 1 :]
         return access, earlier[0] if earlier else None

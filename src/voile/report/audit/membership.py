@@ -38,9 +38,9 @@ def draw_page(report: MembershipReport) -> str:
         report,
         found=found_text(report),
         tried=tried_text(report),
-        promised=_promised(report),
+        guaranteed=_guaranteed(report),
         curves=[_show_curve(report, one) for one in report.attacks],
-        edge=_find_edge(report) if _promised(report) else "",
+        edge=_find_edge(report) if _guaranteed(report) else "",
         head=head,
         rows=lines_of(report),
         kinds=("long", *("number" for _ in head[2:]), ""),
@@ -56,7 +56,7 @@ def draw_page(report: MembershipReport) -> str:
 def _show_curve(report: MembershipReport, attack: MembershipAttack) -> dict[str, object]:
     """One curve, as the template takes it."""
     area = f"AUC {_area(attack)}"
-    if _promised(report) and attack.allowed_auc is not None:
+    if _guaranteed(report) and attack.allowed_auc is not None:
         area += f" (allowed {attack.allowed_auc:.3f})"
     return {
         "attack": attack,
@@ -73,44 +73,44 @@ def found_text(report: MembershipReport) -> str:
     count, over = len(report.attacks), len(report.exceeds)
     best = f"The strongest attack is {report.strongest.name}, AUC {_area(report.strongest)}."
     if report.epsilon is None:
-        return f"No promise was given to compare with. {best}"
+        return f"No guarantee was given to compare with. {best}"
     if math.isinf(report.epsilon):
-        return f"No guarantee: the training promises nothing. {best}"
+        return f"No guarantee: the training guarantees nothing. {best}"
     if over:
         gets = "attack gets" if count == 1 else f"attacks {'gets' if over == 1 else 'get'}"
-        return f"{over} of {count} {gets} further than the promise allows."
+        return f"{over} of {count} {gets} further than the guarantee allows."
     doubtful = sum(_doubtful(one) for one in report.attacks)
     if doubtful:
         are = "is" if doubtful == 1 else "are"
         return (
-            f"No attack certainly gets further than the promise allows, but {doubtful} of {count} "
-            f"{are} above it, by no more than the error of so few runs."
+            f"No attack certainly gets further than the guarantee allows, but {doubtful} of "
+            f"{count} {are} above it, by no more than the error of so few runs."
         )
     if count == 1:
-        return "The attack does not get further than the promise allows."
-    return f"None of {count} attacks gets further than the promise allows."
+        return "The attack does not get further than the guarantee allows."
+    return f"None of {count} attacks gets further than the guarantee allows."
 
 
 def tried_text(report: MembershipReport) -> str:
-    """What was attacked, and under which promise."""
+    """What was attacked, and under which guarantee."""
     text = (
         f"{report.trainings:,} trainings ({report.kind}), each on a random half of "
         f"{report.rows:,} rows."
     )
     if report.epsilon is None or math.isinf(report.epsilon):
         return text
-    return f"{text} Promised: epsilon {report.epsilon:g}, delta {report.delta or 0.0:g}."
+    return f"{text} Guaranteed: epsilon {report.epsilon:g}, delta {report.delta or 0.0:g}."
 
 
 def verdict_of(report: MembershipReport, attack: MembershipAttack) -> str:
     """In two or three words."""
     if report.epsilon is None or attack.exceeds is None:
-        return "no promise"
+        return "no guarantee"
     if math.isinf(report.epsilon):
         return "no guarantee"
     if attack.exceeds:
         return "MORE THAN ALLOWED"
-    return "above, not certain" if _doubtful(attack) else "within the promise"
+    return "above, not certain" if _doubtful(attack) else "within the guarantee"
 
 
 def head_of(report: MembershipReport) -> tuple[str, ...]:
@@ -120,7 +120,7 @@ def head_of(report: MembershipReport) -> tuple[str, ...]:
 
 
 def lines_of(report: MembershipReport) -> list[tuple[str, ...]]:
-    """Blind guessing, every attack, and the promise if there is one, as texts."""
+    """Blind guessing, every attack, and the guarantee if there is one, as texts."""
     if not report.attacks:
         return []
     first = report.attacks[0]
@@ -129,9 +129,9 @@ def lines_of(report: MembershipReport) -> list[tuple[str, ...]]:
         found = (_with_interval(point.tpr) for point in one.points)
         area = f"{_area(one)} ({one.auc.lower:.3f} to {one.auc.upper:.3f})"
         lines.append((one.name, area, *found, verdict_of(report, one)))
-    if _promised(report) and first.allowed_auc is not None:
+    if _guaranteed(report) and first.allowed_auc is not None:
         limits = ("" if one.allowed is None else rate_text(one.allowed) for one in first.points)
-        lines.append(("the promise allows", f"{first.allowed_auc:.3f}", *limits, ""))
+        lines.append(("the guarantee allows", f"{first.allowed_auc:.3f}", *limits, ""))
     return lines
 
 
@@ -152,7 +152,7 @@ def place_rate(rate: float) -> float:
 
 
 def _doubtful(attack: MembershipAttack) -> bool:
-    """Whether an attack is above what the promise allows, but by no more than its error."""
+    """Whether an attack is above what the guarantee allows, but by no more than its error."""
     if attack.allowed_auc is None or attack.exceeds:
         return False
     return attack.auc.value > attack.allowed_auc or any(
@@ -160,7 +160,7 @@ def _doubtful(attack: MembershipAttack) -> bool:
     )
 
 
-def _promised(report: MembershipReport) -> bool:
+def _guaranteed(report: MembershipReport) -> bool:
     return report.epsilon is not None and math.isfinite(report.epsilon)
 
 

@@ -1,4 +1,4 @@
-"""The page of an audit: what was promised, what an attacker has shown, and how to read it."""
+"""The page of an audit: what was guaranteed, what an attacker has shown, and how to read it."""
 
 from __future__ import annotations
 
@@ -76,27 +76,27 @@ def outcome_text(findings: Sequence[Finding]) -> str:
     """The audit in one or two sentences."""
     if not findings:
         return "Nothing was audited."
-    promised = [one for one in findings if one.claimed is not None and math.isfinite(one.claimed)]
-    broken = sum(one.broken for one in promised)
-    untested = sum(one.too_few_runs for one in promised)
-    left = len(findings) - len(promised)
-    if not promised:
-        return "No promise was made, so none could be broken."
-    if untested == len(promised):
+    guaranteed = [one for one in findings if one.claimed is not None and math.isfinite(one.claimed)]
+    broken = sum(one.broken for one in guaranteed)
+    untested = sum(one.too_few_runs for one in guaranteed)
+    left = len(findings) - len(guaranteed)
+    if not guaranteed:
+        return "No guarantee was made, so none could be broken."
+    if untested == len(guaranteed):
         text = "Nothing was tested: so few runs could not have broken "
-        text += "the promise." if untested == 1 else f"any of {untested} promises."
+        text += "the guarantee." if untested == 1 else f"any of {untested} guarantees."
         untested = 0
-    elif len(promised) == 1:
-        text = "The promise is broken." if broken else "The attack did not exceed the promise."
+    elif len(guaranteed) == 1:
+        text = "The guarantee is broken." if broken else "The attack did not exceed the guarantee."
     elif broken:
         are = "is" if broken == 1 else "are"
-        text = f"{broken} of {len(promised)} promises {are} broken."
+        text = f"{broken} of {len(guaranteed)} guarantees {are} broken."
     else:
-        text = f"No attack exceeded any of {len(promised)} promises."
+        text = f"No attack exceeded any of {len(guaranteed)} guarantees."
     if untested:
         text += f" {untested} of them had too few runs to be tested."
     if left:
-        text += f" {left} more {'finding has' if left == 1 else 'findings have'} no promise."
+        text += f" {left} more {'finding has' if left == 1 else 'findings have'} no guarantee."
     return text
 
 

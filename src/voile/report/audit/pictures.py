@@ -1,4 +1,4 @@
-"""The picture of an audit: a bar for what an attacker has shown, a line for what was promised."""
+"""The picture of an audit: a bar for what an attacker has shown, a line for what was guaranteed."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from voile.explain.wording import MOST_DIGITS, short
 from voile.report.kit.html import Templates
 
 READ_IT = (
-    "The bar is what an attacker has shown; the line is what was promised. A bar beyond its line "
-    "is a broken promise. A short bar is no proof of safety."
+    "The bar is what an attacker has shown; the line is what was guaranteed. A bar beyond its line "
+    "is a broken guarantee. A short bar is no proof of safety."
 )
 
 _BEND = 0.25
@@ -55,7 +55,7 @@ class Scale:
 
 
 def find_scale(findings: Sequence[Finding]) -> Scale:
-    """An axis that holds what was shown and what was promised."""
+    """An axis that holds what was shown and what was guaranteed."""
     sizes = [one.epsilon for one in findings] + [one.claimed or 0.0 for one in findings]
     most = max([size for size in sizes if math.isfinite(size)], default=0.0)
     return Scale(next((step for step in _STEPS if step >= max(most, _LEAST)), _STEPS[-1]))
@@ -97,20 +97,20 @@ def shown_text(finding: Finding) -> str:
 
 
 def words_of(finding: Finding) -> str:
-    """What was shown and promised, after the verdict."""
+    """What was shown and guaranteed, after the verdict."""
     shown = f"{shown_text(finding)} shown" if finding.epsilon > 0 else "nothing shown"
     if finding.claimed is None or math.isinf(finding.claimed):
         return shown
-    return f"{shown}, {claim_text(finding)} promised"
+    return f"{shown}, {claim_text(finding)} guaranteed"
 
 
 def tally(findings: Sequence[Finding]) -> str:
-    """How many promises of a group are broken; empty if none was made."""
-    promised = [one for one in findings if one.claimed is not None and math.isfinite(one.claimed)]
-    if not promised:
+    """How many guarantees of a group are broken; empty if none was made."""
+    guaranteed = [one for one in findings if one.claimed is not None and math.isfinite(one.claimed)]
+    if not guaranteed:
         return ""
-    count = sum(one.broken for one in promised)
-    return f"{count or 'none'} of {len(promised)} broken"
+    count = sum(one.broken for one in guaranteed)
+    return f"{count or 'none'} of {len(guaranteed)} broken"
 
 
 def place_bars(findings: Sequence[Finding]) -> Markup:
@@ -127,8 +127,8 @@ def place_bars(findings: Sequence[Finding]) -> Markup:
 def _show_row(scale: Scale, name: str, finding: Finding) -> dict[str, object]:
     """One bar, as the template takes it; places are percents of its width."""
     shown, claimed = scale.place(finding.epsilon), finding.claimed
-    promised = claimed is not None and math.isfinite(claimed)
-    claim = scale.place(claimed) if claimed is not None and promised else 0.0
+    guaranteed = claimed is not None and math.isfinite(claimed)
+    claim = scale.place(claimed) if claimed is not None and guaranteed else 0.0
     return {
         "kind": _kind(finding),
         "name": name,
@@ -137,9 +137,9 @@ def _show_row(scale: Scale, name: str, finding: Finding) -> dict[str, object]:
         "words": words_of(finding),
         "length": _percent(shown) if finding.epsilon > 0 else "",
         "off": finding.epsilon > scale.top,
-        "claim": _percent(claim) if promised else "",
+        "claim": _percent(claim) if guaranteed else "",
         # However little it is broken by, the bar is seen beyond its line.
-        "beyond": promised and finding.broken and shown - claim < _SEEN,
+        "beyond": guaranteed and finding.broken and shown - claim < _SEEN,
     }
 
 

@@ -1,4 +1,4 @@
-"""Audits in a terminal: bars of what was shown with a mark where the promise ends, and rates."""
+"""Audits in a terminal: bars of what was shown with a mark where the guarantee ends, and rates."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def tabulate_findings(findings: tuple[Finding, ...]) -> Table:
         if group:
             table.add_row(Text(group, style="bold"), Text(pictures.tally(members), style="dim"))
         for one in members:
-            claim = pictures.claim_text(one) if _promises(one) else ""
+            claim = pictures.claim_text(one) if _guarantees(one) else ""
             table.add_row(
                 Text(pictures.name_in(group, one)),
                 Text(draw_bar(scale, one), style=_colour(one)),
@@ -67,16 +67,17 @@ def tabulate_findings(findings: tuple[Finding, ...]) -> Table:
 
 
 def draw_bar(scale: Scale, finding: Finding) -> str:
-    """The bar of one finding in ``WIDE`` characters at most, with the mark of its promise."""
+    """The bar of one finding in ``WIDE`` characters at most, with the mark of its guarantee."""
     eighths = round(8 * WIDE * scale.place(finding.epsilon))
     # What was found at all is seen, however small.
     eighths = max(eighths, 1) if finding.epsilon > 0 else 0
     bar = "█" * (eighths // 8) + (EIGHTHS[eighths % 8] if eighths % 8 else "")
-    if not _promises(finding):
+    if not _guarantees(finding):
         return bar
     assert finding.claimed is not None
     at = min(int(WIDE * scale.place(finding.claimed)), WIDE - 1)
-    # In one character there is no room for "just below" and "just beyond": a broken promise shows.
+    # In one character there is no room for "just below" and "just beyond": a broken guarantee
+    # shows.
     if finding.broken:
         bar = bar.ljust(at + 1, "█")
         return bar[:at] + MARK + (bar[at + 1 :] or "▏")
@@ -85,7 +86,7 @@ def draw_bar(scale: Scale, finding: Finding) -> str:
 
 @prints(MembershipReport)
 def print_membership(console: Console, record: MembershipReport) -> None:
-    """Print how far each membership attack got, beside blind guessing and the promise."""
+    """Print how far each membership attack got, beside blind guessing and the guarantee."""
     console.print(Text(membership.TITLE, style="bold"))
     console.print(Text(membership.found_text(record), style="bold red" if record.exceeds else ""))
     console.print(Text(membership.tried_text(record)))
@@ -104,11 +105,11 @@ def print_membership(console: Console, record: MembershipReport) -> None:
     console.print(Text(membership.MEANING))
 
 
-def _promises(finding: Finding) -> bool:
+def _guarantees(finding: Finding) -> bool:
     return finding.claimed is not None and math.isfinite(finding.claimed)
 
 
 def _colour(finding: Finding) -> str:
-    if not _promises(finding):
+    if not _guarantees(finding):
         return "bright_black"
     return "red" if finding.broken else "blue"

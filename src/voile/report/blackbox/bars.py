@@ -1,4 +1,4 @@
-"""Influences as signed bars: a bar per feature, those the row has itself in full colour."""
+"""Local surrogates as signed bars: a bar per feature, those the row has itself in full colour."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import math
 
 import plotly.graph_objects as go
 
-from voile.explain.influence_text import feature_text
-from voile.explain.influences import Influences
+from voile.explain.blackbox.local import BlackBoxLocalExplanation
+from voile.explain.blackbox.text import feature_text
 from voile.explain.wording import short
 from voile.report.kit.bars import MOST_BARS, Part, draw_bars
 from voile.report.kit.text import plot_text
@@ -20,7 +20,7 @@ MOST_NOISE = 3.0
 
 
 def find_influences(
-    record: Influences, row: int, output: int, *, most: int = MOST_BARS
+    record: BlackBoxLocalExplanation, row: int, output: int, *, most: int = MOST_BARS
 ) -> list[Part]:
     """The greatest influences on a row, the greatest first."""
     own, parts = record.own[row], []
@@ -31,7 +31,7 @@ def find_influences(
     return parts
 
 
-def draw_influences(record: Influences, row: int, output: int) -> go.Figure:
+def draw_influences(record: BlackBoxLocalExplanation, row: int, output: int) -> go.Figure:
     """Draw the greatest influences on a row, with their noise.
 
     A whisker of unknown length reaches beyond the figure; if all are unknown, none is drawn.
@@ -63,7 +63,9 @@ def draw_influences(record: Influences, row: int, output: int) -> go.Figure:
     return figure
 
 
-def _told(record: Influences, row: int, feature: int, *, own: bool) -> tuple[str, ...]:
+def _told(
+    record: BlackBoxLocalExplanation, row: int, feature: int, *, own: bool
+) -> tuple[str, ...]:
     """Everything there is to tell on pointing at a bar."""
     one = record.features[feature]
     if record.words:

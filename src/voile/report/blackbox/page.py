@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from markupsafe import Markup
 
-from voile.explain import influence_text
-from voile.explain.influence_text import feature_text
-from voile.explain.influence_trust import FAIR, GOOD, POOR, UNKNOWN, read_fit, read_place
-from voile.explain.influence_words import cut_words, split_text
-from voile.explain.influences import Influences
-from voile.explain.plain_text import times_text
+from voile.explain.blackbox import text as influence_text
+from voile.explain.blackbox.local import BlackBoxLocalExplanation
+from voile.explain.blackbox.text import feature_text
+from voile.explain.blackbox.trust import FAIR, GOOD, POOR, UNKNOWN, read_fit, read_place
+from voile.explain.blackbox.words import cut_words, split_text
+from voile.explain.ebm.text import times_text
 from voile.explain.wording import noisy, short, signed
 from voile.rendering import draws
 from voile.report.blackbox.bars import draw_influences, find_influences
@@ -52,8 +52,8 @@ FAINTEST, FULLEST = 0.08, 0.6
 _GREY = "#e4e4e4"
 
 
-@draws(Influences)
-def draw_page(record: Influences) -> str:
+@draws(BlackBoxLocalExplanation)
+def draw_page(record: BlackBoxLocalExplanation) -> str:
     """The whole page as HTML."""
     levels = any(one.level is not None for one in record.features)
     body = _html.lead(record, sorted(set(record.answered)), levels, MOST_ROWS)
@@ -63,7 +63,7 @@ def draw_page(record: Influences) -> str:
     return compose_page(title, body, record.receipt, cost=record.cost, holds_rows=True)
 
 
-def _draw_row(record: Influences, row: int) -> Markup:
+def _draw_row(record: BlackBoxLocalExplanation, row: int) -> Markup:
     shown = record.outputs_by_score(row)[:MOST_OUTPUTS]
     fit = read_fit(record, row, 0) if len(record.outputs) == 1 else ()
     bars = record.picture is None and bool(record.features)
@@ -77,7 +77,7 @@ def _draw_row(record: Influences, row: int) -> Markup:
     )
 
 
-def _draw_output(record: Influences, row: int, output: int, *, bars: bool) -> Markup:
+def _draw_output(record: BlackBoxLocalExplanation, row: int, output: int, *, bars: bool) -> Markup:
     """What moves one score."""
     marks = record.words and record.texts
     return _html.output(
@@ -94,7 +94,7 @@ def _draw_output(record: Influences, row: int, output: int, *, bars: bool) -> Ma
     )
 
 
-def place_marks(record: Influences, row: int, output: int) -> Markup:
+def place_marks(record: BlackBoxLocalExplanation, row: int, output: int) -> Markup:
     """A text: orange words raise the score, blue lower it, grey may be noise."""
     marks, top, seen = find_marks(record, row, output)
     count = len(record.texts[row])
@@ -103,13 +103,13 @@ def place_marks(record: Influences, row: int, output: int) -> Markup:
     return _html.marks(marks, more, keys, record.outputs[output], short(top) if top else "")
 
 
-def paint_asked(record: Influences, row: int) -> Pixels:
+def paint_asked(record: BlackBoxLocalExplanation, row: int) -> Pixels:
     """The asked row as a picture, between the bounds of its pixels."""
     assert record.picture is not None
     return kit.paint_picture((record.strengths[row] + 1.0) / 2.0, record.picture)
 
 
-def _draw_heat(record: Influences, row: int, output: int) -> Markup:
+def _draw_heat(record: BlackBoxLocalExplanation, row: int, output: int) -> Markup:
     """The row beside its heat map: alone, over the row, and without what may be noise."""
     shape, asked = record.picture, paint_asked(record, row)
     assert shape is not None
@@ -127,7 +127,7 @@ def _draw_heat(record: Influences, row: int, output: int) -> Markup:
     return _html.heat(pictures, short(float(np.abs(flat).max(initial=0.0)), digits=2))
 
 
-def _draw_tables(record: Influences, row: int, shown: tuple[int, ...]) -> Markup:
+def _draw_tables(record: BlackBoxLocalExplanation, row: int, shown: tuple[int, ...]) -> Markup:
     count, own, kept = len(record.features), record.own[row], list(shown)
     values, errors = record.values[row][:, kept], record.standard_errors[row][:, kept]
     rows = [
@@ -167,7 +167,9 @@ class Mark:
     told: str = ""
 
 
-def find_marks(record: Influences, row: int, output: int) -> tuple[list[Mark], float, int]:
+def find_marks(
+    record: BlackBoxLocalExplanation, row: int, output: int
+) -> tuple[list[Mark], float, int]:
     """A text in pieces, the greatest influence of its words, and how many characters are shown."""
     seen = cut_words(record.texts[row], MOST_TEXT)
     pieces = list(split_text(seen, record.features))
@@ -182,7 +184,7 @@ def find_marks(record: Influences, row: int, output: int) -> tuple[list[Mark], f
     return marks, top, len(seen)
 
 
-def show_key(record: Influences, row: int, output: int) -> list[Mark]:
+def show_key(record: BlackBoxLocalExplanation, row: int, output: int) -> list[Mark]:
     """What each kind of mark means."""
     values, errors = record.values[row, :, output], record.standard_errors[row, :, output]
     marks = [
@@ -194,7 +196,9 @@ def show_key(record: Influences, row: int, output: int) -> list[Mark]:
     return marks
 
 
-def _mark(record: Influences, row: int, output: int, feature: int, word: str, top: float) -> Mark:
+def _mark(
+    record: BlackBoxLocalExplanation, row: int, output: int, feature: int, word: str, top: float
+) -> Mark:
     value = float(record.values[row, feature, output])
     error = float(record.standard_errors[row, feature, output])
     told = noisy(value, error)

@@ -1,13 +1,13 @@
-"""Influences in a terminal: tables with bars, marked words, or small heat maps of characters."""
+"""Local surrogates in a terminal: tables with bars, marked words, or heat maps of characters."""
 
 from __future__ import annotations
 
 from rich.console import Console
 from rich.text import Text
 
-from voile.explain import influence_text as text
-from voile.explain.influence_words import cut_words, split_text
-from voile.explain.influences import Influences
+from voile.explain.blackbox import text
+from voile.explain.blackbox.local import BlackBoxLocalExplanation
+from voile.explain.blackbox.words import cut_words, split_text
 from voile.rendering import prints
 from voile.report.blackbox.bars import find_influences
 from voile.report.kit import terminal as kit
@@ -18,8 +18,8 @@ MOST_PARTS, MOST_TEXT, WIDE = 8, 400, 32
 _HEAD = ("feature", "part", "against", "for")
 
 
-@prints(Influences)
-def print_influences(console: Console, record: Influences) -> None:
+@prints(BlackBoxLocalExplanation)
+def print_influences(console: Console, record: BlackBoxLocalExplanation) -> None:
     """Print what moved the scores of the first rows."""
     kit.say(console, text.meaning_text(record))
     console.print()
@@ -27,7 +27,7 @@ def print_influences(console: Console, record: Influences) -> None:
     kit.print_receipt(console, record)
 
 
-def _print_row(console: Console, record: Influences, row: int) -> None:
+def _print_row(console: Console, record: BlackBoxLocalExplanation, row: int) -> None:
     kit.say(console, text.title_text(record, row), style="bold")
     if not record.outputs:
         return
@@ -55,7 +55,7 @@ def _print_row(console: Console, record: Influences, row: int) -> None:
     console.print()
 
 
-def _marked(record: Influences, row: int, output: int) -> Text:
+def _marked(record: BlackBoxLocalExplanation, row: int, output: int) -> Text:
     """The text, its words in orange or blue if they are beyond their noise."""
     whole, text = record.texts[row], Text()
     seen = cut_words(whole, MOST_TEXT)

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
-from voile.explain.global_explanation import GlobalExplanation
-from voile.explain.local_explanation import LocalExplanation
-from voile.explain.plain_text import prediction_text, score_text
+from voile.explain.ebm.local import EBMLocalExplanation
+from voile.explain.ebm.overall import EBMExplanation
+from voile.explain.ebm.text import prediction_text, score_text
 from voile.explain.wording import edge_texts
-from voile.models.ebm.model import AdditiveModel, Term
+from voile.models.ebm.model import EBMModel, Term
 from voile.report.kit.html import Templates, known
 from voile.schema import Category, Number
 
@@ -26,20 +26,20 @@ _html = Templates("ebm/chooser.html", score_text=score_text)
 
 
 def draw_chooser(
-    model: AdditiveModel,
-    record: GlobalExplanation,
+    model: EBMModel,
+    record: EBMExplanation,
     columns: Mapping[str, Any] | None,
-    told: LocalExplanation | None,
+    told: EBMLocalExplanation | None,
 ) -> Markup:
     """The form, what it answers, and the numbers behind it.
 
     Parameters
     ----------
-    model : AdditiveModel
-    record : GlobalExplanation
+    model : EBMModel
+    record : EBMExplanation
     columns : mapping of str to ndarray, or None
         Encoded rows of the caller to choose from.
-    told : LocalExplanation or None
+    told : EBMLocalExplanation or None
         The same rows, explained.
     """
     rows = [] if columns is None else _read_rows(model, columns)
@@ -81,7 +81,7 @@ def typical_bin(term: Term) -> int:
 
 
 def _describe(
-    model: AdditiveModel, record: GlobalExplanation, rows: list[list[float | int | None]]
+    model: EBMModel, record: EBMExplanation, rows: list[list[float | int | None]]
 ) -> dict[str, Any]:
     """Everything that the script computes with; numbers keep every bit."""
     target = model.schema.target
@@ -133,7 +133,7 @@ def _typical_value(term: Term) -> float | int | None:
     return low
 
 
-def _read_rows(model: AdditiveModel, columns: Mapping[str, Any]) -> list[list[float | int | None]]:
+def _read_rows(model: EBMModel, columns: Mapping[str, Any]) -> list[list[float | int | None]]:
     encoded = [columns[term.name][:MOST_ROWS] for term in model.terms]
     return [
         [_read_value(term, value) for term, value in zip(model.terms, values, strict=True)]

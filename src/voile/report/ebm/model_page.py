@@ -5,10 +5,10 @@ from __future__ import annotations
 import plotly.graph_objects as go
 from markupsafe import Markup
 
-from voile.explain import plain_text
-from voile.explain.global_explanation import GlobalExplanation
-from voile.explain.plain_text import extremes, leading_output
-from voile.explain.term import ExplainedTerm
+from voile.explain.ebm import text as plain_text
+from voile.explain.ebm.overall import EBMExplanation
+from voile.explain.ebm.term import ExplainedTerm
+from voile.explain.ebm.text import extremes, leading_output
 from voile.explain.wording import noisy, short, spread
 from voile.models.history import Edit, tell_edits
 from voile.rendering import draws
@@ -23,8 +23,8 @@ MOST_TERMS = 40
 _html = Templates("ebm/model.html", text=plain_text)
 
 
-@draws(GlobalExplanation)
-def draw_page(record: GlobalExplanation) -> str:
+@draws(EBMExplanation)
+def draw_page(record: EBMExplanation) -> str:
     """The whole page as HTML."""
     history = record.history or record.edits
     changed = draw_history(history, record.edits) if history else ""
@@ -32,12 +32,12 @@ def draw_page(record: GlobalExplanation) -> str:
     return compose_page("What the model does", body, record.receipt, cost=record.cost)
 
 
-def draw_lead(record: GlobalExplanation) -> Markup:
+def draw_lead(record: EBMExplanation) -> Markup:
     """What the model is, in a few sentences."""
     return _html.lead(record)
 
 
-def draw_sections(record: GlobalExplanation, *, linked: bool = False) -> list[Section]:
+def draw_sections(record: EBMExplanation, *, linked: bool = False) -> list[Section]:
     """What matters, and the shape of each term; ``linked``, with an anchor at every shape."""
     ranked = record.ranked
     words = ", ".join(f"{term.name} {short(float(term.importance.sum()))}" for term in ranked[:10])
@@ -54,7 +54,7 @@ def draw_sections(record: GlobalExplanation, *, linked: bool = False) -> list[Se
 
 
 def _draw_term(
-    record: GlobalExplanation, term: ExplainedTerm, position: int, *, linked: bool
+    record: EBMExplanation, term: ExplainedTerm, position: int, *, linked: bool
 ) -> Markup:
     outputs = record.outputs
     low, high = extremes(term)
@@ -88,7 +88,7 @@ def draw_history(history: tuple[Edit, ...], edits: tuple[Edit, ...]) -> Markup:
     return parts.table(["who", "when", "term", "what", "why"], rows)
 
 
-def draw_importance(record: GlobalExplanation) -> go.Figure:
+def draw_importance(record: EBMExplanation) -> go.Figure:
     """Draw a bar per term (the first `MOST_TERMS`), with a mark at what noise alone would give.
 
     Several outputs are stacked: the length of a bar is the sum over outputs.

@@ -7,9 +7,9 @@ from dataclasses import replace
 import plotly.graph_objects as go
 from markupsafe import Markup
 
-from voile.explain import plain_text
-from voile.explain.local_explanation import LocalExplanation
-from voile.explain.plain_text import row_text, told_values
+from voile.explain.ebm import text as plain_text
+from voile.explain.ebm.local import EBMLocalExplanation
+from voile.explain.ebm.text import row_text, told_values
 from voile.explain.wording import noisy, percent
 from voile.rendering import draws
 from voile.report.ebm.shapes import score_title
@@ -25,8 +25,8 @@ _html = Templates("ebm/rows.html", text=plain_text)
 MOST_NAME = 20
 
 
-@draws(LocalExplanation)
-def draw_page(record: LocalExplanation) -> str:
+@draws(EBMLocalExplanation)
+def draw_page(record: EBMLocalExplanation) -> str:
     """The whole page as HTML."""
     body = _html.page(record, MOST_ROWS)
     for row in range(min(len(record), MOST_ROWS)):
@@ -36,7 +36,7 @@ def draw_page(record: LocalExplanation) -> str:
     )
 
 
-def _draw_row(record: LocalExplanation, row: int) -> Markup:
+def _draw_row(record: EBMLocalExplanation, row: int) -> Markup:
     k = record.told_output(row)
     several = len(record.outputs) > 1
     chances = [percent(one) for one in record.predictions[row].tolist()] if several else []
@@ -53,7 +53,7 @@ def _draw_row(record: LocalExplanation, row: int) -> Markup:
     )
 
 
-def _tabulate(record: LocalExplanation, row: int) -> list[list[str]]:
+def _tabulate(record: EBMLocalExplanation, row: int) -> list[list[str]]:
     """What every feature added to each output, the base value, and the score."""
     lines = zip(
         (*record.features, "base value", "score"),
@@ -68,7 +68,7 @@ def _tabulate(record: LocalExplanation, row: int) -> list[list[str]]:
     ]
 
 
-def find_steps(record: LocalExplanation, row: int, output: int) -> list[Part]:
+def find_steps(record: EBMLocalExplanation, row: int, output: int) -> list[Part]:
     """Steps of one row, the greatest first, the rest summed (their noise taken as independent)."""
     names, texts = short_names(record.features, MOST_NAME), told_values(record, row)
 
@@ -86,7 +86,7 @@ def find_steps(record: LocalExplanation, row: int, output: int) -> list[Part]:
 
 
 def find_ends(
-    record: LocalExplanation, row: int, output: int, total: str = "score"
+    record: EBMLocalExplanation, row: int, output: int, total: str = "score"
 ) -> tuple[Part, Part]:
     """Where a row starts and where it ends."""
     start, error = record.base_values[output], record.base_errors[output]
@@ -97,12 +97,12 @@ def find_ends(
     )
 
 
-def draw_waterfall(record: LocalExplanation, row: int, output: int | None = None) -> go.Figure:
+def draw_waterfall(record: EBMLocalExplanation, row: int, output: int | None = None) -> go.Figure:
     """Draw how one row got its score.
 
     Parameters
     ----------
-    record : LocalExplanation
+    record : EBMLocalExplanation
     row : int
         Position of the row.
     output : int or None

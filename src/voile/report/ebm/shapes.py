@@ -13,8 +13,8 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
-from voile.explain.plain_text import CLASS_SCORE, leading_output
-from voile.explain.term import ExplainedTerm
+from voile.explain.ebm.term import ExplainedTerm
+from voile.explain.ebm.text import CLASS_SCORE, leading_output
 from voile.explain.wording import edge_texts, noisy, signed, spread
 from voile.report.kit import theme
 from voile.report.kit.text import plot_labels, plot_text

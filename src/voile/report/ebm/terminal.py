@@ -8,10 +8,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from voile.explain import plain_text as text
-from voile.explain.global_explanation import GlobalExplanation
-from voile.explain.local_explanation import LocalExplanation
-from voile.explain.term import ExplainedTerm
+from voile.explain.ebm import text
+from voile.explain.ebm.local import EBMLocalExplanation
+from voile.explain.ebm.overall import EBMExplanation
+from voile.explain.ebm.term import ExplainedTerm
 from voile.explain.wording import short, signed
 from voile.rendering import prints
 from voile.report.ebm.rows_page import find_ends, find_steps
@@ -21,8 +21,8 @@ MOST_CLASS, CURVE = 12, 24
 BLOCKS = "▁▂▃▄▅▆▇█"
 
 
-@prints(GlobalExplanation)
-def print_terms(console: Console, record: GlobalExplanation) -> None:
+@prints(EBMExplanation)
+def print_terms(console: Console, record: EBMExplanation) -> None:
     """Print all terms by importance."""
     kit.say(console, f"Terms by importance: {text.score_text(record)}", style="bold")
     console.print(tabulate_terms(record))
@@ -32,8 +32,8 @@ def print_terms(console: Console, record: GlobalExplanation) -> None:
     kit.print_receipt(console, record)
 
 
-@prints(LocalExplanation)
-def print_answers(console: Console, record: LocalExplanation) -> None:
+@prints(EBMLocalExplanation)
+def print_answers(console: Console, record: EBMLocalExplanation) -> None:
     """Print how the first rows got their scores."""
 
     def print_row(row: int) -> None:
@@ -48,7 +48,7 @@ def print_answers(console: Console, record: LocalExplanation) -> None:
     kit.print_receipt(console, record)
 
 
-def tabulate_terms(record: GlobalExplanation) -> Table:
+def tabulate_terms(record: EBMExplanation) -> Table:
     """All terms by importance with their shapes; of several outputs, the one that moves most."""
     several = len(record.outputs) > 1
     table = kit.plain_table()
@@ -70,7 +70,7 @@ def tabulate_terms(record: GlobalExplanation) -> Table:
     return table
 
 
-def tabulate_row(record: LocalExplanation, row: int) -> Table:
+def tabulate_row(record: EBMLocalExplanation, row: int) -> Table:
     """The steps of one row's waterfall."""
     output = record.told_output(row)
     base, score = find_ends(record, row, output, text.sum_text(record, output))

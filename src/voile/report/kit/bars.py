@@ -11,7 +11,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from voile.explain.plain_text import cut_text
+from voile.explain.ebm.text import cut_text
 from voile.explain.wording import noisy, signed
 from voile.report.kit.text import plot_text
 from voile.report.kit.theme import LOWER, RAISE, WAS, dress, names_axis

@@ -15,7 +15,7 @@ from voile.report.kit.theme import dress, series_colour, themed
 
 @dataclass(frozen=True)
 class BudgetPart:
-    """A part of a budget: its name (plain text), its share from 0 to 1, and its look."""
+    """A part of a budget: its name (plain text), its share from 0 to 1, and its access."""
 
     name: str
     share: float

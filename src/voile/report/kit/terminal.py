@@ -48,8 +48,8 @@ def print_rows(
 
 
 def print_receipt(console: Console, record: Explanation) -> None:
-    """Print what an explanation cost, and what its model promises."""
-    say(console, record.cost, record.receipt.promise)
+    """Print what an explanation cost, and what its model guarantees."""
+    say(console, record.cost, record.receipt.guarantee)
     say(console, *record.receipt.notes, style="bold")
 
 

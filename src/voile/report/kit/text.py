@@ -6,7 +6,7 @@ import html
 import re
 from collections.abc import Sequence
 
-from voile.explain.plain_text import cut_text
+from voile.explain.ebm.text import cut_text
 
 
 def plot_text(text: str, most: int | None = None) -> str:

@@ -1,4 +1,4 @@
-"""The look of all pages and figures, light and dark, in colours that all can tell apart."""
+"""The access of all pages and figures, light and dark, in colours that all can tell apart."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def look(name: str) -> dict[str, Any]:
 
 
 def dress(figure: go.Figure, height: int, name: str = "whole", **layout: Any) -> go.Figure:
-    """Give a figure the look of all others.
+    """Give a figure the access of all others.
 
     Parameters
     ----------

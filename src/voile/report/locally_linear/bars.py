@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import plotly.graph_objects as go
 
-from voile.explain.filter_bank import FilterBank
-from voile.explain.filter_decision_text import lead_parts
-from voile.explain.filter_decisions import FilterDecisions
-from voile.explain.filter_text import strongest
-from voile.explain.prototype_text import brief, given_text
+from voile.explain.locally_linear.local import LocallyLinearLocalExplanation
+from voile.explain.locally_linear.local_text import lead_parts
+from voile.explain.locally_linear.overall import LocallyLinearExplanation
+from voile.explain.locally_linear.overall_text import strongest
+from voile.explain.lvq.text import brief, given_text
 from voile.explain.wording import noisy
 from voile.report.kit.bars import MOST_BARS, Part, draw_bars, rank_parts, value_label
 from voile.report.kit.text import plot_text, short_names
@@ -16,7 +16,7 @@ from voile.report.kit.text import plot_text, short_names
 MOST_NAME = 28
 
 
-def find_contrast(bank: FilterBank, k: int) -> list[Part]:
+def find_contrast(bank: LocallyLinearExplanation, k: int) -> list[Part]:
     """The features that tell a class apart most."""
     shown = strongest(bank, k)[:MOST_BARS]
     names = short_names([bank.features[j].name for j in shown], MOST_NAME)
@@ -35,7 +35,7 @@ def find_contrast(bank: FilterBank, k: int) -> list[Part]:
     ]
 
 
-def draw_contrast(bank: FilterBank, k: int) -> go.Figure:
+def draw_contrast(bank: LocallyLinearExplanation, k: int) -> go.Figure:
     """Draw the features that tell a class apart most, with their noise."""
     name = plot_text(bank.outputs[k], 28)
     return draw_bars(
@@ -43,7 +43,7 @@ def draw_contrast(bank: FilterBank, k: int) -> go.Figure:
     )
 
 
-def find_lead(record: FilterDecisions, row: int) -> list[Part]:
+def find_lead(record: LocallyLinearLocalExplanation, row: int) -> list[Part]:
     """Parts of a row's lead over the runner-up, the greatest first, the rest summed, the base."""
     one, columns = record.decisions[row], record.columns
     names = short_names(columns, MOST_NAME)
@@ -59,7 +59,7 @@ def find_lead(record: FilterDecisions, row: int) -> list[Part]:
     ]
 
 
-def draw_lead(record: FilterDecisions, row: int) -> go.Figure:
+def draw_lead(record: LocallyLinearLocalExplanation, row: int) -> go.Figure:
     """Draw a bar per column, to the right what speaks for the class, to the left the runner-up."""
     one = record.decisions[row]
     right, wrong = (plot_text(record.outputs[k], 28) for k in (one.predicted, one.runner_up))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from markupsafe import Markup
 
-from voile.explain import filter_text
-from voile.explain.filter_bank import MOST_SUMMARY, FilterBank
-from voile.explain.filter_text import noise_text, spread_text, strongest_text
+from voile.explain.locally_linear import overall_text as filter_text
+from voile.explain.locally_linear.overall import MOST_SUMMARY, LocallyLinearExplanation
+from voile.explain.locally_linear.overall_text import noise_text, spread_text, strongest_text
 from voile.explain.wording import noisy, percent, short
 from voile.rendering import draws
 from voile.report.kit.bars import MOST_BARS
@@ -21,19 +21,19 @@ MOST_CLASSES, MOST_PICTURES, MOST_CELLS = 40, 600, 40_000
 _html = Templates("locally_linear/model.html", text=filter_text)
 
 
-@draws(FilterBank)
-def draw_page(bank: FilterBank) -> str:
+@draws(LocallyLinearExplanation)
+def draw_page(bank: LocallyLinearExplanation) -> str:
     """The whole page as HTML."""
     body = draw_lead(bank) + parts.sections(draw_sections(bank))
     return compose_page("What each class looks for", body, bank.receipt, cost=bank.cost)
 
 
-def draw_lead(bank: FilterBank) -> Markup:
+def draw_lead(bank: LocallyLinearExplanation) -> Markup:
     """What the model is, in a few sentences."""
     return _html.lead(bank, MOST_CLASSES)
 
 
-def draw_sections(bank: FilterBank) -> list[Section]:
+def draw_sections(bank: LocallyLinearExplanation) -> list[Section]:
     """The classes, and the filters of each."""
     shown = range(min(len(bank.outputs), MOST_CLASSES))
     if bank.image_shape is None:
@@ -53,7 +53,7 @@ def draw_sections(bank: FilterBank) -> list[Section]:
     return sections
 
 
-def _describe(bank: FilterBank, k: int) -> dict[str, object]:
+def _describe(bank: LocallyLinearExplanation, k: int) -> dict[str, object]:
     """What tells a class apart, as bars and numbers."""
     told = (spread_text(bank, k), noise_text(bank, k))
     return {
@@ -65,7 +65,7 @@ def _describe(bank: FilterBank, k: int) -> dict[str, object]:
     }
 
 
-def _tabulate(bank: FilterBank, k: int) -> Markup:
+def _tabulate(bank: LocallyLinearExplanation, k: int) -> Markup:
     maps = list(map(int, bank.ranked[k]))[: max(1, MOST_CELLS // max(len(bank.features), 1))]
     head = ["feature", "blend", "less the mean"]
     head += [f"no. {m + 1} ({percent(float(bank.shares[k, m]))})" for m in maps]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from markupsafe import Markup
 
-from voile.explain.filter_bank import FilterBank
-from voile.explain.filter_decisions import FilterDecisions
-from voile.explain.filter_text import noise_text, spread_text
-from voile.explain.picture_likeness import draw_likeness
+from voile.explain.locally_linear.likeness import draw_likeness
+from voile.explain.locally_linear.local import LocallyLinearLocalExplanation
+from voile.explain.locally_linear.overall import LocallyLinearExplanation
+from voile.explain.locally_linear.overall_text import noise_text, spread_text
 from voile.explain.picture_shape import PictureShape
 from voile.explain.wording import percent, short
 from voile.report.kit import pictures as kit
@@ -24,14 +24,14 @@ def is_coloured(shape: PictureShape) -> bool:
     return len(shape) == 3 and shape[2] == 3
 
 
-def place_class(bank: FilterBank, k: int) -> Markup:
+def place_class(bank: LocallyLinearExplanation, k: int) -> Markup:
     """What a class looks for: its likeness, its blended filter, and the filter without noise."""
     shape, likeness = bank.image_shape, bank.likeness
     assert shape is not None
     assert likeness is not None
     name, errors = f"'{bank.outputs[k]}'", bank.contrast_errors[k]
     pictures = [
-        Picture(kit.paint_picture(likeness[k], shape), "looks for", f"What {name} looks for"),
+        Picture(kit.paint_picture(likeness[k], shape), "looks for", f"What {name} accesses for"),
         Picture(kit.paint_filter(bank.contrast[k], shape), "filter", f"Blended filter of {name}"),
     ]
     if is_coloured(shape):
@@ -46,7 +46,7 @@ def place_class(bank: FilterBank, k: int) -> Markup:
     return parts.card(name, pictures, notes)
 
 
-def place_summary(bank: FilterBank, k: int) -> Markup:
+def place_summary(bank: LocallyLinearExplanation, k: int) -> Markup:
     """The filters of a class that count most and differ, each beside what it looks for."""
     shape, likeness = bank.image_shape, bank.filter_likeness
     assert shape is not None
@@ -57,12 +57,12 @@ def place_summary(bank: FilterBank, k: int) -> Markup:
         share = percent(float(bank.shares[k, m]))
         looks = kit.paint_picture(likeness[k, m], shape)
         drawn = kit.paint_filter(bank.distinct[k, m], shape)
-        pictures.append(Picture(looks, f"no. {m + 1}, {share}", f"What {about} looks for"))
+        pictures.append(Picture(looks, f"no. {m + 1}, {share}", f"What {about} accesses for"))
         pictures.append(Picture(drawn, f"its filter no. {m + 1}", f"Picture of {about}"))
     return parts.card(f"'{bank.outputs[k]}'", pictures)
 
 
-def place_all(bank: FilterBank, k: int) -> Markup:
+def place_all(bank: LocallyLinearExplanation, k: int) -> Markup:
     """All filters of a class, those that count most first."""
     shape = bank.image_shape
     assert shape is not None
@@ -77,7 +77,7 @@ def place_all(bank: FilterBank, k: int) -> Markup:
     return parts.card(f"'{bank.outputs[k]}'", pictures)
 
 
-def paint_row(record: FilterDecisions, row: int) -> Pixels:
+def paint_row(record: LocallyLinearLocalExplanation, row: int) -> Pixels:
     """The row itself as a picture, between the bounds of its pixels."""
     assert record.image_shape is not None
     lower = np.array([one.lower for one in record.features])
@@ -86,7 +86,7 @@ def paint_row(record: FilterDecisions, row: int) -> Pixels:
     return kit.paint_picture(shares, record.image_shape)
 
 
-def place_row(record: FilterDecisions, row: int) -> list[Markup]:
+def place_row(record: LocallyLinearLocalExplanation, row: int) -> list[Markup]:
     """The row beside what its class and the runner-up looked for, and what decided."""
     shape, likeness = record.image_shape, record.likeness(row)
     assert shape is not None
@@ -102,7 +102,9 @@ def place_row(record: FilterDecisions, row: int) -> list[Markup]:
         name = f"'{record.outputs[k]}'"
         painted = kit.paint_over(kit.sum_channels(own[k], shape), input_picture)
         pictures = [
-            Picture(kit.paint_picture(likeness[k], shape), "looks for", f"What {name} looks for"),
+            Picture(
+                kit.paint_picture(likeness[k], shape), "looks for", f"What {name} accesses for"
+            ),
             Picture(kit.paint_filter(filters[k], shape), "blended filter", f"Filter of {name}"),
             Picture(painted, "what pixels added", f"What the pixels added to {name}"),
         ]
@@ -117,7 +119,7 @@ def place_row(record: FilterDecisions, row: int) -> list[Markup]:
     return cards
 
 
-def place_ranked(record: FilterDecisions, row: int, output: int) -> Markup:
+def place_ranked(record: LocallyLinearLocalExplanation, row: int, output: int) -> Markup:
     """The filters of a class that counted most for the row, with their weights."""
     shape, one = record.image_shape, record.decisions[row]
     assert shape is not None
@@ -131,7 +133,7 @@ def place_ranked(record: FilterDecisions, row: int, output: int) -> Markup:
         share, says = float(one.shares[output, m]), float(one.map_scores[output, m])
         caption = f"no. {m + 1}: {percent(share)}, says {short(says)}"
         looks = kit.paint_picture(likeness[n], shape)
-        pictures.append(Picture(looks, caption, f"What {about} looks for"))
+        pictures.append(Picture(looks, caption, f"What {about} accesses for"))
         drawn = kit.paint_filter(filters[n], shape)
         pictures.append(Picture(drawn, f"its filter no. {m + 1}", f"Picture of {about}"))
     title = f"Filters of '{record.outputs[output]}' that counted most"

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from markupsafe import Markup
 
-from voile.explain import filter_decision_text
-from voile.explain.filter_decisions import FilterDecisions
-from voile.explain.filter_text import no_rows_text
-from voile.explain.prototype_text import given_text
+from voile.explain.locally_linear import local_text as filter_decision_text
+from voile.explain.locally_linear.local import LocallyLinearLocalExplanation
+from voile.explain.locally_linear.overall_text import no_rows_text
+from voile.explain.lvq.text import given_text
 from voile.explain.wording import noisy, percent, short, signed
 from voile.rendering import draws
 from voile.report.kit.bars import parts_text
@@ -22,8 +22,8 @@ MOST_ROWS, MOST_CLASSES, MOST_MAPS = 20, 12, 10
 _html = Templates("locally_linear/rows.html", text=filter_decision_text, no_rows_text=no_rows_text)
 
 
-@draws(FilterDecisions)
-def draw_page(record: FilterDecisions) -> str:
+@draws(LocallyLinearLocalExplanation)
+def draw_page(record: LocallyLinearLocalExplanation) -> str:
     """The whole page as HTML."""
     body = draw_reading(record) + _html.given(record, MOST_ROWS)
     for row in range(min(len(record), MOST_ROWS)):
@@ -33,12 +33,12 @@ def draw_page(record: FilterDecisions) -> str:
     )
 
 
-def draw_reading(record: FilterDecisions) -> Markup:
+def draw_reading(record: LocallyLinearLocalExplanation) -> Markup:
     """How to read the rows."""
     return _html.reading(record)
 
 
-def draw_row(record: FilterDecisions, row: int, *, level: int = 2) -> Markup:
+def draw_row(record: LocallyLinearLocalExplanation, row: int, *, level: int = 2) -> Markup:
     """Why one row got its class, under a heading of this level."""
     one, picture = record.decisions[row], record.image_shape is not None
     bars, several = not picture and one.runner_up >= 0, record.maps > 1
@@ -56,7 +56,7 @@ def draw_row(record: FilterDecisions, row: int, *, level: int = 2) -> Markup:
     )
 
 
-def _columns(record: FilterDecisions, row: int) -> Markup:
+def _columns(record: LocallyLinearLocalExplanation, row: int) -> Markup:
     one, sizes = record.decisions[row], record.parts(row)
     errors = record.part_errors(row)
     classes = one.classes_by_score[:MOST_CLASSES]
@@ -77,7 +77,7 @@ def _columns(record: FilterDecisions, row: int) -> Markup:
     return parts.table(head, rows, len(classes))
 
 
-def _blends(record: FilterDecisions, row: int) -> list[list[str]]:
+def _blends(record: LocallyLinearLocalExplanation, row: int) -> list[list[str]]:
     """Which filters counted for each class."""
     one = record.decisions[row]
     return [

@@ -7,12 +7,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from voile.explain import filter_decision_text as row_text
-from voile.explain import filter_text as text
-from voile.explain.filter_bank import FilterBank
-from voile.explain.filter_decisions import FilterDecisions
+from voile.explain.ebm.text import cut_text
+from voile.explain.locally_linear import local_text as row_text
+from voile.explain.locally_linear import overall_text as text
+from voile.explain.locally_linear.local import LocallyLinearLocalExplanation
+from voile.explain.locally_linear.overall import LocallyLinearExplanation
 from voile.explain.picture_shape import PictureShape
-from voile.explain.plain_text import cut_text
 from voile.rendering import prints
 from voile.report.kit import terminal as kit
 from voile.report.kit.bars import Part
@@ -25,8 +25,8 @@ MOST_CLASSES, MOST_FEATURES, WIDE = 20, 6, 32
 _FEATURES = ("feature", "part", "against", "for")
 
 
-@prints(FilterBank)
-def print_bank(console: Console, bank: FilterBank) -> None:
+@prints(LocallyLinearExplanation)
+def print_bank(console: Console, bank: LocallyLinearExplanation) -> None:
     """Print what each class looks for."""
     kit.say(console, f"What each class looks for: {text.size_text(bank)}", style="bold")
     for k, name in enumerate(bank.outputs[:MOST_CLASSES]):
@@ -48,15 +48,15 @@ def print_bank(console: Console, bank: FilterBank) -> None:
     kit.print_receipt(console, bank)
 
 
-@prints(FilterDecisions)
-def print_decisions(console: Console, record: FilterDecisions) -> None:
+@prints(LocallyLinearLocalExplanation)
+def print_decisions(console: Console, record: LocallyLinearLocalExplanation) -> None:
     """Print why the first rows got their classes."""
     kit.print_rows(console, len(record), lambda row: _print_row(console, record, row))
     kit.say(console, text.no_rows_text(record.receipt))
     kit.print_receipt(console, record)
 
 
-def _print_row(console: Console, record: FilterDecisions, row: int) -> None:
+def _print_row(console: Console, record: LocallyLinearLocalExplanation, row: int) -> None:
     one = record.decisions[row]
     kit.say(console, row_text.decision_title(record, row), style="bold")
     kit.say(console, row_text.decision_text(record, row))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import plotly.graph_objects as go
 
-from voile.explain.prototype_explanation import PrototypeExplanation
-from voile.explain.prototype_text import prototype_name, value_text
+from voile.explain.lvq.overall import LVQExplanation
+from voile.explain.lvq.text import prototype_name, value_text
 from voile.explain.wording import edge_texts, percent, signed
 from voile.report.kit import theme
 from voile.report.kit.text import plot_labels, plot_text
@@ -26,13 +26,13 @@ PALE_LOWER, PALE_RAISE, WRITTEN = "#6fb6e3", "#f0a06a", "#111"
 """Colours of a map with numbers in it, which dark letters can be read on."""
 
 
-def choose_features(record: PrototypeExplanation) -> tuple[int, ...]:
+def choose_features(record: LVQExplanation) -> tuple[int, ...]:
     """Positions of the features that are drawn, the most relevant first."""
     fit = MOST_MARKS // max(len(record.labels), 1)
     return record.ranked[: min(max(fit, FEWEST_FEATURES), MOST_FEATURES)]
 
 
-def draw_profiles(record: PrototypeExplanation) -> go.Figure:
+def draw_profiles(record: LVQExplanation) -> go.Figure:
     """Draw a line per feature from its lower to its upper bound, and each prototype as a dot.
 
     Whiskers are two standard errors of the privacy noise; an upright stroke is the private mean of
@@ -57,7 +57,7 @@ def draw_profiles(record: PrototypeExplanation) -> go.Figure:
     )
 
 
-def _bounds(record: PrototypeExplanation, j: int) -> str:
+def _bounds(record: LVQExplanation, j: int) -> str:
     feature = record.features[j]
     if feature.level is not None:
         return "0 to 100 % of rows"
@@ -74,7 +74,7 @@ def _add_lines(figure: go.Figure, count: int) -> None:
 
 
 def _add_prototype(
-    figure: go.Figure, record: PrototypeExplanation, p: int, picked: tuple[int, ...]
+    figure: go.Figure, record: LVQExplanation, p: int, picked: tuple[int, ...]
 ) -> None:
     label, count = record.labels[p], len(record.labels)
     same = [q for q, one in enumerate(record.labels) if one == label]
@@ -125,7 +125,7 @@ def _add_prototype(
     )
 
 
-def draw_relevance(record: PrototypeExplanation) -> go.Figure:
+def draw_relevance(record: LVQExplanation) -> go.Figure:
     """Draw a bar per column (the first `MOST_COLUMNS`): its part of the distance."""
     sizes = record.column_relevance
     order = np.argsort(-sizes, kind="stable")[:MOST_COLUMNS].tolist()
@@ -152,13 +152,13 @@ def draw_relevance(record: PrototypeExplanation) -> go.Figure:
     )
 
 
-def has_pairs(record: PrototypeExplanation) -> bool:
+def has_pairs(record: LVQExplanation) -> bool:
     """Whether the distance looks at features together, so that there is a map to draw."""
     pairs = record.pairs
     return bool(np.abs(pairs - np.diag(np.diag(pairs))).max(initial=0.0) > 0)
 
 
-def pairs_text(record: PrototypeExplanation, *, most: int = 3) -> str:
+def pairs_text(record: LVQExplanation, *, most: int = 3) -> str:
     """The pairs of features that the distance looks at together most, in words."""
     sizes = np.abs(np.triu(record.pairs, 1))
     order = np.argsort(-sizes, axis=None, kind="stable")[:most]
@@ -170,7 +170,7 @@ def pairs_text(record: PrototypeExplanation, *, most: int = 3) -> str:
     return f"strongest: {'; '.join(words)}"
 
 
-def draw_pairs(record: PrototypeExplanation) -> go.Figure:
+def draw_pairs(record: LVQExplanation) -> go.Figure:
     """Draw the metric between the most relevant features; its diagonal is in the bars."""
     pairs = record.pairs.copy()
     names = [record.features[j].name for j in record.related]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from markupsafe import Markup
 
-from voile.explain import prototype_text
-from voile.explain.prototype_explanation import PrototypeExplanation
-from voile.explain.prototype_text import count_text, mean_share, prototype_name, value_text
+from voile.explain.lvq import text as prototype_text
+from voile.explain.lvq.overall import LVQExplanation
+from voile.explain.lvq.text import count_text, mean_share, prototype_name, value_text
 from voile.explain.wording import short
 from voile.rendering import draws
 from voile.report.kit.html import Templates, parts
@@ -24,19 +24,19 @@ KINDS = {"lvq1": "LVQ1", "glvq": "GLVQ", "gmlvq": "GMLVQ"}
 _html = Templates("lvq/model.html", text=prototype_text)
 
 
-@draws(PrototypeExplanation)
-def draw_page(record: PrototypeExplanation) -> str:
+@draws(LVQExplanation)
+def draw_page(record: LVQExplanation) -> str:
     """The whole page as HTML."""
     body = draw_lead(record) + parts.sections(draw_sections(record))
     return compose_page("What is typical", body, record.receipt, cost=record.cost)
 
 
-def draw_lead(record: PrototypeExplanation) -> Markup:
+def draw_lead(record: LVQExplanation) -> Markup:
     """What the model is, in a few sentences."""
     return _html.lead(record, KINDS.get(record.model_kind, record.model_kind))
 
 
-def draw_sections(record: PrototypeExplanation) -> list[Section]:
+def draw_sections(record: LVQExplanation) -> list[Section]:
     """The typical points, and what the distance looks at."""
     points = _pictures(record) if record.image_shape else _profiles(record)
     return [
@@ -45,7 +45,7 @@ def draw_sections(record: PrototypeExplanation) -> list[Section]:
     ]
 
 
-def _profiles(record: PrototypeExplanation) -> Markup:
+def _profiles(record: LVQExplanation) -> Markup:
     names, features = _names(record), record.features
     words = ""
     if record.ranked:
@@ -73,25 +73,25 @@ def _profiles(record: PrototypeExplanation) -> Markup:
     return _html.profiles(record, figure, words, drawn, overview, names, rows)
 
 
-def _names(record: PrototypeExplanation) -> list[str]:
+def _names(record: LVQExplanation) -> list[str]:
     labels, outputs = record.labels, record.outputs
     return [prototype_name(labels, outputs, p) for p in range(len(labels))]
 
 
-def _facts(record: PrototypeExplanation, p: int) -> tuple[str, str]:
+def _facts(record: LVQExplanation, p: int) -> tuple[str, str]:
     """Rows of a prototype's class, and how far it is off their mean."""
     count = float(record.counts[record.labels[p]])
     return count_text(count), mean_share(float(record.distance_from_mean[p]))
 
 
-def _pictures(record: PrototypeExplanation) -> Markup:
+def _pictures(record: LVQExplanation) -> Markup:
     errors = record.standard_errors
     noise = 2 * float(np.median(errors)) if errors.max(initial=0.0) > 0 else None
     cards = [_card(record, p, name) for p, name in enumerate(_names(record)[:MOST_CARDS])]
     return _html.pictures(record, noise and short(noise, digits=2), cards)
 
 
-def _card(record: PrototypeExplanation, p: int, name: str) -> Markup:
+def _card(record: LVQExplanation, p: int, name: str) -> Markup:
     shape = record.image_shape
     assert shape is not None
     lower = np.array([one.lower for one in record.features])
@@ -109,7 +109,7 @@ def _card(record: PrototypeExplanation, p: int, name: str) -> Markup:
     return parts.card(name, pictures, [count, f"{share} off the mean"])
 
 
-def _relevance(record: PrototypeExplanation) -> Markup:
+def _relevance(record: LVQExplanation) -> Markup:
     if not record.learned:
         return _html.same_distance(record.model_kind)
     if record.image_shape is not None:

@@ -7,8 +7,8 @@ import plotly.graph_objects as go
 from markupsafe import Markup
 from numpy.typing import NDArray
 
-from voile.explain import prototype_text as words
-from voile.explain.prototype_decisions import PrototypeDecision, PrototypeDecisions
+from voile.explain.lvq import text as words
+from voile.explain.lvq.local import LVQLocalExplanation, PrototypeDecision
 from voile.explain.wording import noisy, percent, short
 from voile.rendering import draws
 from voile.report.kit.bars import Part, draw_bars, parts_text, rank_parts, value_label
@@ -24,8 +24,8 @@ _html = Templates("lvq/rows.html", text=words)
 MOST_NAME = 24
 
 
-@draws(PrototypeDecisions)
-def draw_page(record: PrototypeDecisions) -> str:
+@draws(LVQLocalExplanation)
+def draw_page(record: LVQLocalExplanation) -> str:
     """The whole page as HTML."""
     body = draw_reading(record) + _html.given(record, MOST_ROWS)
     for row in range(min(len(record), MOST_ROWS)):
@@ -35,12 +35,12 @@ def draw_page(record: PrototypeDecisions) -> str:
     )
 
 
-def draw_reading(record: PrototypeDecisions) -> Markup:
+def draw_reading(record: LVQLocalExplanation) -> Markup:
     """How to read the rows."""
     return _html.reading(len(record))
 
 
-def draw_row(record: PrototypeDecisions, row: int, *, level: int = 2) -> Markup:
+def draw_row(record: LVQLocalExplanation, row: int, *, level: int = 2) -> Markup:
     """Why one row got its class, under a heading of this level."""
     one = record.decisions[row]
     bars = one.wrong >= 0 and record.image_shape is None
@@ -58,7 +58,7 @@ def draw_row(record: PrototypeDecisions, row: int, *, level: int = 2) -> Markup:
     )
 
 
-def _tabulate(record: PrototypeDecisions, row: int) -> Markup:
+def _tabulate(record: LVQLocalExplanation, row: int) -> Markup:
     one, sizes = record.decisions[row], record.parts(row)
     both = (one.right, one.wrong)
     names = [f"typical {words.prototype_name(record.labels, record.outputs, p)}" for p in both]
@@ -75,7 +75,7 @@ def _tabulate(record: PrototypeDecisions, row: int) -> Markup:
     return parts.table(["column", "value", *names, "part"], rows, 1)
 
 
-def _changes(record: PrototypeDecisions, one: PrototypeDecision) -> list[list[str]]:
+def _changes(record: LVQLocalExplanation, one: PrototypeDecision) -> list[list[str]]:
     """The smallest changes of a single column that would give another class."""
     return [
         [
@@ -89,7 +89,7 @@ def _changes(record: PrototypeDecisions, one: PrototypeDecision) -> list[list[st
     ]
 
 
-def _joint_text(record: PrototypeDecisions, one: PrototypeDecision) -> str:
+def _joint_text(record: LVQLocalExplanation, one: PrototypeDecision) -> str:
     """The smallest joint change in a sentence."""
     joint = one.joint
     if joint is None:
@@ -108,7 +108,7 @@ def _joint_text(record: PrototypeDecisions, one: PrototypeDecision) -> str:
 
 
 def _moved_text(
-    record: PrototypeDecisions, one: PrototypeDecision, values: NDArray[np.float64]
+    record: LVQLocalExplanation, one: PrototypeDecision, values: NDArray[np.float64]
 ) -> str:
     features = record.features
     widths = np.array([feature.upper - feature.lower for feature in features])
@@ -123,7 +123,7 @@ def _moved_text(
     return ", ".join(texts) + (f", and {left} smaller changes" if left > 0 else "")
 
 
-def _pictures(record: PrototypeDecisions, one: PrototypeDecision) -> list[Picture]:
+def _pictures(record: LVQLocalExplanation, one: PrototypeDecision) -> list[Picture]:
     shape = record.image_shape
     if shape is None:
         return []
@@ -151,7 +151,7 @@ def _pictures(record: PrototypeDecisions, one: PrototypeDecision) -> list[Pictur
     return pictures
 
 
-def find_parts(record: PrototypeDecisions, row: int) -> list[Part]:
+def find_parts(record: LVQLocalExplanation, row: int) -> list[Part]:
     """Parts of one row, the greatest first, the rest summed (their noise taken as independent)."""
     one, columns = record.decisions[row], record.columns
     names = short_names(columns, MOST_NAME)
@@ -164,7 +164,7 @@ def find_parts(record: PrototypeDecisions, row: int) -> list[Part]:
     return rank_parts(columns, record.parts(row), one.part_errors, tell)
 
 
-def typical_texts(record: PrototypeDecisions, row: int, column: str) -> list[str]:
+def typical_texts(record: LVQLocalExplanation, row: int, column: str) -> list[str]:
     """What is typical of the two prototypes in a column: "typical 'no': 12 ± 0.7"."""
     one = record.decisions[row]
     return [
@@ -175,7 +175,7 @@ def typical_texts(record: PrototypeDecisions, row: int, column: str) -> list[str
     ]
 
 
-def typical_text(record: PrototypeDecisions, p: int, column: str, *, most: int = 3) -> str:
+def typical_text(record: LVQLocalExplanation, p: int, column: str, *, most: int = 3) -> str:
     """A prototype's number, or its most frequent levels, with the noise."""
     found = [j for j, one in enumerate(record.features) if one.column == column]
     values, errors = record.prototypes[p], record.standard_errors[p]
@@ -188,7 +188,7 @@ def typical_text(record: PrototypeDecisions, p: int, column: str, *, most: int =
     return ", ".join(texts) + (", …" if len(found) > most else "")
 
 
-def draw_parts(record: PrototypeDecisions, row: int) -> go.Figure:
+def draw_parts(record: LVQLocalExplanation, row: int) -> go.Figure:
     """Draw a bar per column, to the right what speaks for the class, to the left what against.
 
     Whiskers are two standard errors of the privacy noise of the two prototypes.

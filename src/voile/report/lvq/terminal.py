@@ -7,10 +7,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from voile.explain import prototype_text as text
-from voile.explain.plain_text import cut_text
-from voile.explain.prototype_decisions import PrototypeDecisions
-from voile.explain.prototype_explanation import PrototypeExplanation
+from voile.explain.ebm.text import cut_text
+from voile.explain.lvq import text
+from voile.explain.lvq.local import LVQLocalExplanation
+from voile.explain.lvq.overall import LVQExplanation
 from voile.explain.wording import short
 from voile.rendering import prints
 from voile.report.kit import terminal as kit
@@ -20,8 +20,8 @@ from voile.report.lvq.rows_page import find_parts
 MOST_PROTOTYPES, MOST_FEATURES, WIDE = 20, 4, 24
 
 
-@prints(PrototypeExplanation)
-def print_prototypes(console: Console, record: PrototypeExplanation) -> None:
+@prints(LVQExplanation)
+def print_prototypes(console: Console, record: LVQExplanation) -> None:
     """Print the typical points."""
     kit.say(console, "Typical points", style="bold")
     console.print(tabulate_prototypes(record))
@@ -29,8 +29,8 @@ def print_prototypes(console: Console, record: PrototypeExplanation) -> None:
     kit.print_receipt(console, record)
 
 
-@prints(PrototypeDecisions)
-def print_decisions(console: Console, record: PrototypeDecisions) -> None:
+@prints(LVQLocalExplanation)
+def print_decisions(console: Console, record: LVQLocalExplanation) -> None:
     """Print why the first rows got their classes."""
 
     def print_row(row: int) -> None:
@@ -48,7 +48,7 @@ def print_decisions(console: Console, record: PrototypeDecisions) -> None:
     kit.print_receipt(console, record)
 
 
-def tabulate_prototypes(record: PrototypeExplanation) -> Table:
+def tabulate_prototypes(record: LVQExplanation) -> Table:
     """A line per prototype, with its most relevant features or a small picture."""
     picture = record.image_shape is not None
     table = kit.plain_table()
@@ -71,7 +71,7 @@ def tabulate_prototypes(record: PrototypeExplanation) -> Table:
     return table
 
 
-def _features(record: PrototypeExplanation, p: int) -> str:
+def _features(record: LVQExplanation, p: int) -> str:
     texts = [
         f"{cut_text(record.features[j].name, 20)} "
         + text.value_text(record.features[j], float(record.values[p, j]))
@@ -81,7 +81,7 @@ def _features(record: PrototypeExplanation, p: int) -> str:
     return ", ".join(texts) + (f" and {short(left)} more" if left > 0 else "")
 
 
-def _small_picture(record: PrototypeExplanation, p: int) -> Text:
+def _small_picture(record: LVQExplanation, p: int) -> Text:
     """A prototype as lines of characters."""
     assert record.image_shape is not None
     values = record.values[p]

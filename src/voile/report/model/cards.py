@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 from voile.errors import SettingError
-from voile.explain.filter_bank import FilterBank
-from voile.explain.global_explanation import GlobalExplanation
-from voile.explain.prototype_explanation import PrototypeExplanation
+from voile.explain.ebm.overall import EBMExplanation
+from voile.explain.locally_linear.overall import LocallyLinearExplanation
+from voile.explain.lvq.overall import LVQExplanation
 from voile.explain.wording import short
 from voile.models.estimator import PrivateEstimator
 from voile.privacy.ledger import Entry, EntryKind, Ledger
@@ -27,7 +27,7 @@ def draw_model(estimator: PrivateEstimator) -> str:
     except SettingError:  # a network has no whole to tell
         whole = None
     terms, classes, rest = [], "", 0
-    if isinstance(whole, GlobalExplanation):
+    if isinstance(whole, EBMExplanation):
         ranked = whole.ranked[:MOST_LINES]
         sizes = [float(term.importance.sum()) for term in ranked]
         top = max([*sizes, 1e-300])
@@ -36,13 +36,13 @@ def draw_model(estimator: PrivateEstimator) -> str:
             for term, size in zip(ranked, sizes, strict=True)
         ]
         rest = len(whole.terms) - len(ranked)
-    elif isinstance(whole, FilterBank | PrototypeExplanation):
+    elif isinstance(whole, LocallyLinearExplanation | LVQExplanation):
         names = [str(one) for one in whole.outputs]
         classes = ", ".join(names[:MOST_LINES]) + (", ..." if len(names) > MOST_LINES else "")
     return str(
         _html.model(
             type(estimator).__name__,
-            estimator.receipt_.promise,
+            estimator.receipt_.guarantee,
             units=getattr(whole, "units", ""),
             terms=terms,
             rest=rest,

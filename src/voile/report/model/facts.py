@@ -1,4 +1,4 @@
-"""What a model is, in plain words: its kind, what it predicts, from what, and what it promises."""
+"""What a model is, in plain words: kind, what it predicts, from what, and what it guarantees."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from voile.explain.plain_text import cut_text
+from voile.explain.ebm.text import cut_text
 from voile.explain.wording import edge_texts, short
 from voile.privacy.accounting import compose
 from voile.privacy.receipt import Receipt
@@ -34,7 +34,7 @@ html = Templates("model/report.html")
 _LARGE = ((1e12, "trillion"), (1e9, "billion"), (1e6, "million"))
 
 
-def promise_text(
+def guarantee_text(
     receipt: Receipt, quality: Receipt | None = None, *, delta: float | None = None
 ) -> str:
     """What the guarantee means, in a sentence or two for who does not know epsilon.
@@ -48,26 +48,26 @@ def promise_text(
     delta : float, optional
         For which both together are told, that of the ledger; by default the larger of the two.
     """
-    if not receipt.guarantee:
-        return f"This model makes no promise of privacy: {receipt.promise}."
+    if not receipt.has_guarantee:
+        return f"This model makes no guarantee of privacy: {receipt.guarantee}."
     if quality is None:
         return f"Whoever sees this report or the model {_meaning(receipt)}"
-    if not quality.guarantee:
+    if not quality.has_guarantee:
         return (
-            f"This report makes no promise of privacy, because its estimate of quality has none "
-            f"({quality.promise}). Whoever sees the model alone {_meaning(receipt)}"
+            f"This report makes no guarantee of privacy, because its estimate of quality has none "
+            f"({quality.guarantee}). Whoever sees the model alone {_meaning(receipt)}"
         )
     text = f"Whoever sees the model {_meaning(receipt)} This report tells its quality, too: "
     both = _compose_both(receipt, quality, delta)
     if both is None:
-        return f"{text}that estimate has a promise of its own, {quality.promise}."
+        return f"{text}that estimate has a guarantee of its own, {quality.guarantee}."
     return f"{text}both together cost at most ε = {short(both[0], digits=4)} at δ = {both[1]:.3g}."
 
 
 def _compose_both(
     receipt: Receipt, quality: Receipt, delta: float | None
 ) -> tuple[float, float] | None:
-    """Epsilon and delta of two jobs together, from all their looks; None if that is not known."""
+    """Epsilon and delta of two jobs together, from all accesses; None if that is not known."""
     if (receipt.relation, receipt.unit) != (quality.relation, quality.unit):
         return None
     jobs = [[line.event for line in one.lines] for one in (receipt, quality)]
@@ -78,9 +78,9 @@ def _compose_both(
     loss = compose([event for events in jobs for event in events], receipt.relation)
     whole = receipt.delta + quality.delta
     # Chances of rare mishaps add up and may exceed the smaller deltas, but never their sum.
-    for chance in (delta, max(receipt.delta, quality.delta), whole):
-        if chance is not None and math.isfinite(epsilon := loss.epsilon(chance)):
-            return epsilon, chance
+    for failure in (delta, max(receipt.delta, quality.delta), whole):
+        if failure is not None and math.isfinite(epsilon := loss.epsilon(failure)):
+            return epsilon, failure
     return receipt.epsilon + quality.epsilon, whole
 
 
@@ -129,7 +129,7 @@ def draw_facts(estimator: Any, kind: str, edits: str) -> Markup:
         ("Edits", f"{edits}, by people; see below" if edits else "as it was trained"),
         ("Trained", _origin_text(receipt)),
         ("Who is protected", f"one {receipt.unit}"),
-        ("Promise", start_upper(receipt.promise)),
+        ("Guarantee", start_upper(receipt.guarantee)),
     ]
     columns = [[name, *_column_texts(column)] for name, column in schema.items()]
     return html.facts(facts, columns)

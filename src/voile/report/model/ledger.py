@@ -9,8 +9,8 @@ from functools import reduce
 from markupsafe import Markup
 
 from voile.explain.wording import short
-from voile.privacy.filter import Amount
 from voile.privacy.ledger import Entry, EntryKind, Ledger
+from voile.privacy.ledger.filter import Amount
 from voile.report.kit.budget import BudgetPart, ShownBudget, share_text
 from voile.report.kit.html import Templates
 from voile.report.kit.theme import ROWS, series_colour, series_pattern
@@ -84,7 +84,9 @@ def _state_text(ledger: Ledger, jobs: int) -> str:
     budget = ledger.budget
     done = f"{jobs} {'job' if jobs == 1 else 'jobs'}"
     if budget.unlimited:
-        return f"Ledger '{ledger.dataset}': {done}; its budget has no end, so it promises nothing."
+        return (
+            f"Ledger '{ledger.dataset}': {done}; its budget has no end, so it guarantees nothing."
+        )
     return (
         f"Ledger '{ledger.dataset}': {done} so far. All of them together cost ε = "
         f"{short(ledger.spent().epsilon)} of {short(budget.epsilon)} at δ = {budget.delta:.3g}; "

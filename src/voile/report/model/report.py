@@ -12,12 +12,12 @@ from markupsafe import Markup
 from numpy.typing import NDArray
 
 from voile.errors import SettingError
+from voile.explain.ebm.overall import EBMExplanation
+from voile.explain.ebm.text import edits_text
 from voile.explain.explained_feature import ExplainedFeature
-from voile.explain.filter_bank import FilterBank
-from voile.explain.global_explanation import GlobalExplanation
-from voile.explain.plain_text import edits_text
-from voile.explain.prototype_explanation import PrototypeExplanation
-from voile.explain.prototype_text import prototype_name
+from voile.explain.locally_linear.overall import LocallyLinearExplanation
+from voile.explain.lvq.overall import LVQExplanation
+from voile.explain.lvq.text import prototype_name
 from voile.models.estimator import PrivateEstimator
 from voile.models.history import Edit
 from voile.privacy.ledger import Ledger
@@ -30,14 +30,14 @@ from voile.report.ebm.chooser import draw_chooser
 from voile.report.kit.budget import show_budget
 from voile.report.kit.html import read_asset
 from voile.report.kit.page import Section, compose_document
-from voile.report.model.facts import FAMILIES, draw_facts, html, promise_text
+from voile.report.model.facts import FAMILIES, draw_facts, guarantee_text, html
 from voile.report.model.ledger import draw_ledger
 from voile.report.quality import evaluation as quality
 from voile.schema import Category, Schema
 from voile.schema.columns import Column
 from voile.version import __version__
 
-Whole = GlobalExplanation | FilterBank | PrototypeExplanation
+Whole = EBMExplanation | LocallyLinearExplanation | LVQExplanation
 
 MOST_EXPLAINED = 20
 """Rows that are explained in one page, of a model that is no sum."""
@@ -91,7 +91,7 @@ def draw_report(
         Section("Why a row gets its answer", "rows", _draw_rows(estimator, whole, rows)),
         Section("What it cost", "cost", html.cost(receipt, show_budget(receipt), cost)),
     ]
-    if isinstance(whole, GlobalExplanation):
+    if isinstance(whole, EBMExplanation):
         sections.append(Section("What people changed", "edits", _draw_edits(estimator.model_)))
     schema = estimator.model_.schema
     limits = html.limits(receipt, schema.unit is not None)
@@ -113,12 +113,12 @@ def _draw_inside(
     ledger: Ledger | None,
     sections: list[Section],
 ) -> Markup:
-    """The promise, the contents, and the sections."""
+    """The guarantee, the contents, and the sections."""
     delta = None if ledger is None else ledger.budget.delta
     notes = dict.fromkeys((*receipt.notes, *(() if measured is None else measured.notes)))
-    sound = receipt.guarantee and (measured is None or measured.guarantee)
-    promise = promise_text(receipt, measured, delta=delta)
-    return html.inside(title, promise, sound, list(notes), sections)
+    sound = receipt.has_guarantee and (measured is None or measured.has_guarantee)
+    guarantee = guarantee_text(receipt, measured, delta=delta)
+    return html.inside(title, guarantee, sound, list(notes), sections)
 
 
 def _draw_mismatch(evaluation: Any, model: Any) -> Markup:
@@ -137,29 +137,31 @@ def _draw_mismatch(evaluation: Any, model: Any) -> Markup:
 def _draw_model(whole: Whole) -> tuple[Markup, list[Section]]:
     """What the model is, and its parts."""
     match whole:
-        case GlobalExplanation():
+        case EBMExplanation():
             page = ebm.model_page
             return page.draw_lead(whole), page.draw_sections(whole, linked=True)
-        case FilterBank():
+        case LocallyLinearExplanation():
             maps = locally_linear.model_page
             return maps.draw_lead(whole), maps.draw_sections(whole)
-        case PrototypeExplanation():
+        case LVQExplanation():
             return lvq.model_page.draw_lead(whole), lvq.model_page.draw_sections(whole)
 
 
 def _draw_rows(estimator: Any, whole: Whole, rows: Any) -> Markup:
     model = estimator.model_
-    if isinstance(whole, GlobalExplanation):
+    if isinstance(whole, EBMExplanation):
         if rows is None:
             return draw_chooser(model, whole, None, None)
         columns = encode_public(rows, model.schema, may_lack=getattr(model, "unused", ()))
         told = estimator.explain_local(rows)
         return html.given(len(told), MOST_OFFERED) + draw_chooser(model, whole, columns, told)
-    page: Any = locally_linear.rows_page if isinstance(whole, FilterBank) else lvq.rows_page
+    page: Any = (
+        locally_linear.rows_page if isinstance(whole, LocallyLinearExplanation) else lvq.rows_page
+    )
     if rows is None:
         typical = (
             typical_of_filters(whole, model.schema, MOST_EXPLAINED)
-            if isinstance(whole, FilterBank)
+            if isinstance(whole, LocallyLinearExplanation)
             else typical_of_prototypes(whole, model.schema, MOST_EXPLAINED)
         )
         if not typical.names:
@@ -214,7 +216,7 @@ class TypicalRows:
     names: tuple[str, ...]
 
 
-def typical_of_prototypes(record: PrototypeExplanation, schema: Schema, most: int) -> TypicalRows:
+def typical_of_prototypes(record: LVQExplanation, schema: Schema, most: int) -> TypicalRows:
     """Every prototype as a row: of a category the level with the greatest share."""
     count = min(len(record.labels), most)
     table: dict[str, list[Any]] = {}
@@ -228,7 +230,7 @@ def typical_of_prototypes(record: PrototypeExplanation, schema: Schema, most: in
     return TypicalRows(table, names)
 
 
-def typical_of_filters(bank: FilterBank, schema: Schema, most: int) -> TypicalRows:
+def typical_of_filters(bank: LocallyLinearExplanation, schema: Schema, most: int) -> TypicalRows:
     """Pictures of what each class looks for; of other columns, the middle of the schema."""
     if bank.image_shape is not None and bank.likeness is not None:
         lower = np.array([one.lower for one in bank.features])

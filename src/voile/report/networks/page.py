@@ -6,9 +6,9 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
-from voile.explain.heat_maps import map_text
-from voile.explain.heat_maps.map_text import NAMES, answer_text, heat_text, title_text
-from voile.explain.heat_maps.record import HeatMaps
+from voile.explain.networks import map_text
+from voile.explain.networks.map_text import NAMES, answer_text, heat_text, title_text
+from voile.explain.networks.record import HeatMaps
 from voile.explain.wording import percent
 from voile.rendering import draws
 from voile.report.kit.html import Templates, parts

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from rich.console import Console
 
-from voile.explain.heat_maps import map_text as text
-from voile.explain.heat_maps.record import HeatMaps
+from voile.explain.networks import map_text as text
+from voile.explain.networks.record import HeatMaps
 from voile.rendering import prints
 from voile.report.kit.terminal import MOST_ROWS, print_receipt, say, shade_signed
 

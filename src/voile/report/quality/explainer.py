@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import plotly.graph_objects as go
 
-from voile.explain.of_blackbox.quality import Quality
+from voile.explain.blackbox.quality import Quality
 from voile.explain.wording import short
 from voile.rendering import draws
 from voile.report.kit.html import Templates

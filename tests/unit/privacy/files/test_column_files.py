@@ -157,9 +157,9 @@ def test_times_beyond_the_common_type_are_no_error(tmp_path, value):
 @pytest.mark.parametrize("value", ["5", "word", None])
 def test_types_without_a_common_one_are_refused_whatever_the_values(tmp_path, value):
     folder = folder_of(tmp_path, {"a": pa.array([1])}, {"a": pa.array([value], pa.string())})
-    for look in (describe_file, lambda path: read_table(path, Schema({"a": Number()}))):
+    for access in (describe_file, lambda path: read_table(path, Schema({"a": Number()}))):
         with pytest.raises(DataError, match=r"'a'.*int64 and string.*one type"):
-            look(folder)
+            access(folder)
 
 
 def test_columns_that_a_file_lacks_are_missing_there(tmp_path):

@@ -1,6 +1,6 @@
 """Trials of federated training: one row of one client, and one whole client.
 
-Each is attacked by the one it is promised to be safe from: by whoever sees what an aggregator
+Each is attacked by the one it is guaranteed to be safe from: by whoever sees what an aggregator
 releases, by a server that gets shares of noise under masks, by a server that reads the answers of
 one client, and by whoever sees the averaged network.
 """
@@ -20,17 +20,17 @@ from voile.audit.joining import add_row, last_row
 from voile.audit.trials.networks import SAMPLED_RUNS, make_known
 from voile.audit.trials.trial import Trial, at_large_delta
 from voile.errors import FederationError
-from voile.federated.federation import Federation, Job, TrustName
+from voile.federated.federation import FederatedJob, Federation, TrustName
 from voile.models.ebm.estimator import EBMClassifier
 from voile.models.lvq.estimator import LVQ1Classifier
 from voile.privacy.budget import Budget
+from voile.privacy.clients.agent import ClientAgent
 from voile.privacy.clients.channel import LocalChannel, Silence
-from voile.privacy.clients.desk import Desk
 from voile.privacy.clients.journal import Journal
 from voile.privacy.clients.questions import (
-    Answer,
     Opening,
     Payment,
+    SumAnswer,
     SumOver,
     envelope,
     open_envelope,
@@ -57,15 +57,15 @@ class FederatedInsider:
     """One federated fit, and how likely what was seen of it is with the canary or without.
 
     The attacker knows the rows of all clients, but not whether the first client has the canary. He
-    reads every question that the server sends to it, and has two desks of his own answer it without
-    noise: one with the rows that he knows, and one with the canary alone. What he sees is what the
-    terms leave open: each released sum ("aggregator"), the sum of all masked answers ("shares"), or
-    the first client's own answers ("nobody").
+    reads every question that the server sends to it, and has two agents of his own answer it
+    without noise: one with the rows that he knows, and one with the canary alone. What he sees is
+    what the terms leave open: each released sum ("aggregator"), the sum of all masked answers
+    ("shares"), or the first client's own answers ("nobody").
 
     Parameters
     ----------
     estimator : estimator of Voile, unfitted
-        Its looks are sums over all rows with Gaussian noise.
+        Its accesses are sums over all rows with Gaussian noise.
     schema : Schema
         Complete.
     trust : {"aggregator", "shares", "nobody"}
@@ -93,32 +93,34 @@ class FederatedInsider:
         parts = [joined if there else rows, *self._others]
         known = [rows] if self._trust == "nobody" else [rows, *self._others]
         X, y = (np.concatenate(both) for both in zip(*known, strict=True))
-        named = {f"client {i}": self._desk(part, f"client {i}") for i, part in enumerate(parts)}
+        named = {f"client {i}": self._agent(part, f"client {i}") for i, part in enumerate(parts)}
         ear = _Ear(
-            {name: desk.answer for name, desk in named.items()},
-            self._desk((X, y), _WATCHED),
-            self._desk(last_row(joined), _WATCHED),
+            {name: agent.answer for name, agent in named.items()},
+            self._agent((X, y), _WATCHED),
+            self._agent(last_row(joined), _WATCHED),
         )
         federation = _Heard(ear, self._schema, trust=self._trust)
         clone(self._estimator).fit_federated(federation)
-        return sum(self._weigh(one, federation) for one in ear.looks)
+        return sum(self._weigh(one, federation) for one in ear.accesses)
 
-    def _desk(self, rows: Rows, name: str) -> Desk:
+    def _agent(self, rows: Rows, name: str) -> ClientAgent:
         X, y = rows
-        return Desk(protect(X, y, schema=self._schema), Ledger(Budget(math.inf, 1e-6)), name=name)
+        return ClientAgent(
+            protect(X, y, schema=self._schema), Ledger(Budget(math.inf, 1e-6)), name=name
+        )
 
-    def _weigh(self, look: _HeardSum, federation: _Heard) -> float:
-        event = look.plan[look.question.look.label]
-        how = gaussian_measure(look.question.query, event, federation.job.session.relation, 1)
+    def _weigh(self, access: _HeardSum, federation: _Heard) -> float:
+        event = access.plan[access.question.access.label]
+        how = gaussian_measure(access.question.query, event, federation.job.session.relation, 1)
         if self._trust == "aggregator":
-            seen = federation.released(look.question)
+            seen = federation.released(access.question)
         elif self._trust == "shares":
             # Masks cancel in the sum of whole numbers of 64 bits, which wrap around.
-            seen = np.sum(list(look.answers.values()), axis=0, dtype=np.int64)
+            seen = np.sum(list(access.answers.values()), axis=0, dtype=np.int64)
         else:
-            seen = look.answers[_WATCHED]
-        share = look.share.astype(np.float64)
-        rest = (seen - look.known).astype(np.float64) - share / 2.0
+            seen = access.answers[_WATCHED]
+        share = access.share.astype(np.float64)
+        rest = (seen - access.known).astype(np.float64) - share / 2.0
         return float(share @ rest) / (how.scale / how.grid) ** 2
 
 
@@ -138,9 +140,9 @@ class _Ear:
     """A channel to clients in this process, with an attacker who listens and works along."""
 
     answering: Mapping[str, Any]
-    others: Desk
-    canary: Desk
-    looks: list[_HeardSum] = field(default_factory=list)
+    others: ClientAgent
+    canary: ClientAgent
+    accesses: list[_HeardSum] = field(default_factory=list)
     _plan: Any = None
 
     def __post_init__(self) -> None:
@@ -159,7 +161,7 @@ class _Ear:
             return replies
         question = open_envelope(self._unpacker, messages[_WATCHED])
         if isinstance(question, Opening):
-            # The attacker's desks trust him: they answer without noise.
+            # The attacker's agents trust him: they answer without noise.
             trusting = replace(question.terms, trust=str(Trust.AGGREGATOR), colluders=0)
             question = replace(question, terms=trusting)
         elif isinstance(question, Payment):
@@ -168,20 +170,20 @@ class _Ear:
             answers = {name: self._values(reply) for name, reply in replies.items()}
             plain = replace(question, roster=None)
             known, share = (
-                self._values(self._tell(desk, plain)) for desk in (self.others, self.canary)
+                self._values(self._tell(agent, plain)) for agent in (self.others, self.canary)
             )
-            self.looks.append(_HeardSum(question, self._plan, answers, known, share))
+            self.accesses.append(_HeardSum(question, self._plan, answers, known, share))
             return replies
         self._tell(self.others, question)
         self._tell(self.canary, question)
         return replies
 
-    def _tell(self, desk: Desk, question: object) -> bytes:
-        return desk.answer(envelope(self._packer, self._packer.pack(question), set()))
+    def _tell(self, agent: ClientAgent, question: object) -> bytes:
+        return agent.answer(envelope(self._packer, self._packer.pack(question), set()))
 
     def _values(self, reply: bytes | Silence) -> Wholes:
         answer = self._unpacker.unpack(reply) if isinstance(reply, bytes) else reply
-        if not isinstance(answer, Answer):
+        if not isinstance(answer, SumAnswer):
             raise FederationError(f"A client gave no sum that could be audited: {answer}.")
         return answer.values
 
@@ -199,19 +201,19 @@ class _Notes(Journal):
 class _Heard(Federation):
     """A federation whose released sums can be read afterwards."""
 
-    job: Job
+    job: FederatedJob
 
-    def join(self, ledger: Ledger) -> Job:
+    def join(self, ledger: Ledger) -> FederatedJob:
         self.job = super().join(ledger)
         self.job.session.journal = _Notes()
         return self.job
 
     def released(self, question: SumOver) -> Wholes:
-        """The noised sum of one look."""
+        """The noised sum of one access."""
         for line in self.job.session.journal.lines:
-            if line["line"] == "release" and line["look"] == question.look:
+            if line["line"] == "release" and line["look"] == question.access:
                 return np.asarray(line["values"], dtype=np.int64)
-        raise FederationError(f"Nothing was released for the look {question.look}.")
+        raise FederationError(f"Nothing was released for the access {question.access}.")
 
 
 class MaskedAnswers:
@@ -232,8 +234,8 @@ class MaskedAnswers:
     def __call__(self, rows: Rows) -> Floats:
         """The first client's masked answer to the first question, in 2^63 units."""
         parts = {f"client {i}": part for i, part in enumerate([rows, *self._others])}
-        desks = {
-            name: Desk(
+        agents = {
+            name: ClientAgent(
                 protect(X, y, schema=self._schema), Ledger(Budget(math.inf, 1e-6)), name=name
             )
             for name, (X, y) in parts.items()
@@ -242,20 +244,20 @@ class MaskedAnswers:
         unpacker = Unpacker()
 
         def listen(message: bytes) -> bytes:
-            reply = desks[_WATCHED].answer(message)
+            reply = agents[_WATCHED].answer(message)
             answer = unpacker.unpack(reply)
-            if isinstance(answer, Answer):
+            if isinstance(answer, SumAnswer):
                 mine.append(answer.values)
             return reply
 
-        ways = {name: desk.answer for name, desk in desks.items()}
+        ways = {name: agent.answer for name, agent in agents.items()}
         channel = LocalChannel({**ways, _WATCHED: listen})
         clone(self._estimator).fit_federated(Federation(channel, self._schema, trust="shares"))
         return mine[0].astype(np.float64) / 2.0**63
 
 
 class PlantedClient:
-    """Federated averaging with a promise for clients, and one client that pulls at a dark pixel.
+    """Federated averaging with a guarantee for clients, and one client that pulls at a dark pixel.
 
     The number of clients is public: in the world without it, the client has no rows.
 

@@ -1,4 +1,4 @@
-"""Questions that fail for one row alone, and a server that looks what becomes of its client."""
+"""Questions that fail for one row alone, and a server that accesses what becomes of its client."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from voile.audit.trials.federated.hostile_server import (
 from voile.models.features import Features
 from voile.models.lvq.queries import ClassSums
 from voile.models.lvq.space import Space
-from voile.privacy.clients.desk import Desk
+from voile.privacy.clients.agent import ClientAgent
 from voile.privacy.clients.questions import (
-    Answer,
-    Refusal,
+    RefusalMessage,
+    SumAnswer,
 )
 from voile.privacy.clients.terms import Terms, Trust
 from voile.privacy.events import Gaussian
@@ -88,7 +88,7 @@ class MarkCount(RowCount):
 
 @dataclass(frozen=True)
 class PlantedQuestion:
-    """What a server sends for one look."""
+    """What a server sends for one access."""
 
     query: Query
     kept: tuple[Preparation, ...] = ()
@@ -130,7 +130,7 @@ class Zeros:
     Attributes
     ----------
     multiplier : float
-        Of the noise of all looks together.
+        Of the noise of all accesses together.
     asked : tuple of PlantedQuestion
     """
 
@@ -145,11 +145,11 @@ class Zeros:
         known, replies = self._replies(own, False), self._replies(client, there)
         values_of(known[0])
         for one, exact, reply in zip(self.asked, known, replies, strict=True):
-            if isinstance(reply, Answer) and isinstance(exact, Answer):
+            if isinstance(reply, SumAnswer) and isinstance(exact, SumAnswer):
                 how = client.measure(one.query)
                 towards = exact.values / max(float(np.linalg.norm(exact.values)), 1.0)
                 gone += float(towards @ (reply.values - exact.values)) * how.grid / how.scale
-            elif isinstance(reply, Refusal):
+            elif isinstance(reply, RefusalMessage):
                 words += 1.0 + zlib.crc32(reply.reason.encode()) / 2.0**32
             else:
                 words += 10.0
@@ -160,10 +160,10 @@ class Zeros:
         return HostileServer(Terms(str(trust), ("a",)), event)
 
     def _replies(self, server: HostileServer, there: bool) -> list[Any]:
-        desk = Desk(made_up_table(there), Ledger(AMPLE), name="a")
+        agent = ClientAgent(made_up_table(there), Ledger(AMPLE), name="a")
         with declared(FailingCount, FailingKeep, MarkCount):
-            server.begin(desk)
+            server.begin(agent)
             return [
-                server.ask(desk, one.query, index, schema=one.schema, kept=one.kept)
+                server.ask(agent, one.query, index, schema=one.schema, kept=one.kept)
                 for index, one in enumerate(self.asked)
             ]

@@ -14,23 +14,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.errors import FederationError, LedgerMismatch
-from voile.privacy.budget import Budget, Relation
-from voile.privacy.clients.desk import Desk
+from voile.privacy.budget import Budget, NeighbouringRelation
+from voile.privacy.clients.agent import ClientAgent
 from voile.privacy.clients.masks import Roster
 from voile.privacy.clients.questions import (
-    Answer,
+    AccessId,
     Joined,
-    LookAt,
     Opening,
     Paid,
     Payment,
+    SumAnswer,
     SumOver,
     envelope,
 )
 from voile.privacy.clients.terms import Terms, Trust
 from voile.privacy.events import Gaussian, Plan
 from voile.privacy.ledger import Ledger
-from voile.privacy.mechanisms.sums import Measure, gaussian_measure
+from voile.privacy.mechanisms.sums import Measurement, gaussian_measure
 from voile.privacy.queries import CategoryCounts, Preparation, Query, RowCount
 from voile.privacy.vault import PrivateTable, protect
 from voile.privacy.wire import Packer, Unpacker
@@ -84,30 +84,32 @@ class HostileServer:
     job: str = "job"
     _packer: Packer = field(default_factory=Packer)
 
-    def say(self, desk: Desk, message: object) -> Any:
+    def say(self, agent: ClientAgent, message: object) -> Any:
         """What a client answers to a message."""
         packed = self._packer.pack(message)
         # Refusals are what a trial hopes for; a client would warn of each of thousands.
         before, _LOG.disabled = _LOG.disabled, True
         try:
-            return Unpacker().unpack(desk.answer(envelope(self._packer, packed, set())))
+            return Unpacker().unpack(agent.answer(envelope(self._packer, packed, set())))
         finally:
             _LOG.disabled = before
 
-    def begin(self, desk: Desk) -> bytes | None:
+    def begin(self, agent: ClientAgent) -> bytes | None:
         """Have a client join and pay (or say that it has); its public key, None if it refuses."""
-        joined = self.say(desk, Opening(self.job, SCHEMA, Relation.ADD_REMOVE, self.terms))
-        paid = self.pay(desk, 0)
+        joined = self.say(
+            agent, Opening(self.job, SCHEMA, NeighbouringRelation.ADD_REMOVE, self.terms)
+        )
+        paid = self.pay(agent, 0)
         return joined.key if isinstance(joined, Joined) and isinstance(paid, Paid) else None
 
-    def pay(self, desk: Desk, number: int) -> Any:
+    def pay(self, agent: ClientAgent, number: int) -> Any:
         """Have a client pay the plan."""
         plan = Plan.of(**{LOOK: self.event})
-        return self.say(desk, Payment(self.job, number, plan, "audit", None, final=True))
+        return self.say(agent, Payment(self.job, number, plan, "audit", None, final=True))
 
     def ask(
         self,
-        desk: Desk,
+        agent: ClientAgent,
         query: Query,
         index: int = 0,
         roster: Roster | None = None,
@@ -116,18 +118,20 @@ class HostileServer:
         schema: Schema = SCHEMA,
         kept: tuple[Preparation, ...] = (),
     ) -> Any:
-        """A client's reply to a question for one look."""
-        grid, look = self.measure(query).grid, LookAt(number, LOOK, index)
-        return self.say(desk, SumOver(self.job, look, schema, kept, query, grid, roster))
+        """A client's reply to a question for one access."""
+        grid, access = self.measure(query).grid, AccessId(number, LOOK, index)
+        return self.say(agent, SumOver(self.job, access, schema, kept, query, grid, roster))
 
-    def measure(self, query: Query) -> Measure:
+    def measure(self, query: Query) -> Measurement:
         """Noise and grid that were paid for a query."""
-        return gaussian_measure(query, self.event, Relation.ADD_REMOVE, self.terms.clients_per_unit)
+        return gaussian_measure(
+            query, self.event, NeighbouringRelation.ADD_REMOVE, self.terms.clients_per_unit
+        )
 
-    def sum_up(self, desks: Sequence[Desk], index: int, roster: Roster) -> Wholes | None:
+    def sum_up(self, agents: Sequence[ClientAgent], index: int, roster: Roster) -> Wholes | None:
         """The sum of masked answers of a roster; None if somebody of it refuses."""
-        replies = [self.ask(d, COUNT.query, index, roster) for d in desks if d.name in roster.keys]
-        if not all(isinstance(one, Answer) for one in replies):
+        replies = [self.ask(d, COUNT.query, index, roster) for d in agents if d.name in roster.keys]
+        if not all(isinstance(one, SumAnswer) for one in replies):
             return None
         return np.asarray(np.sum([one.values for one in replies], axis=0, dtype=np.int64))
 
@@ -145,7 +149,7 @@ class WeighedAnswers:
 
     def add(self, reply: Any, to: Question, server: HostileServer) -> None:
         """Weigh an answer, unless it is one that came before."""
-        if isinstance(reply, Answer) and reply.values.tobytes() not in self._seen:
+        if isinstance(reply, SumAnswer) and reply.values.tobytes() not in self._seen:
             self.know(reply.values)
             self.total += weigh_answer(reply.values, to, server)
 
@@ -164,7 +168,7 @@ def trusting_nobody(count: int, multiplier: float, **terms: Any) -> HostileServe
 
 def values_of(reply: Any) -> Wholes:
     """The vector of an answer without which there is nothing to audit."""
-    if not isinstance(reply, Answer):
+    if not isinstance(reply, SumAnswer):
         raise FederationError(f"A client gave no sum that could be audited: {reply}.")
     return reply.values
 
@@ -177,16 +181,16 @@ class ClientFiles:
         self._ledger = Ledger(folder / "ledger.db" if stored else None, AMPLE)
         self.names = ("memory", "ledger.db") if stored else ("memory",)
 
-    def start(self) -> Desk:
+    def start(self) -> ClientAgent:
         """The client once more, from its files."""
         ledger = Ledger(self._folder / "ledger.db") if self._stored else self._ledger
-        return Desk(self._table, ledger, name="a", memory=self._folder / "memory")
+        return ClientAgent(self._table, ledger, name="a", memory=self._folder / "memory")
 
     @contextmanager
-    def started(self) -> Iterator[tuple[Desk, ...]]:
+    def started(self) -> Iterator[tuple[ClientAgent, ...]]:
         """All that can be started: one, a second one at the same time, or none from old files."""
         with ExitStack() as stack:
-            found: list[Desk] = []
+            found: list[ClientAgent] = []
             with suppress(FederationError, LedgerMismatch):
                 found.extend(stack.enter_context(self.start()) for _ in range(2))
             yield tuple(found)

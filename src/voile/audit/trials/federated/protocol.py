@@ -42,7 +42,7 @@ from voile.audit.trials.federated.hostile_server import (
 from voile.audit.trials.trial import Trial
 from voile.errors import FederationError
 from voile.privacy.budget import Budget
-from voile.privacy.clients.desk import Desk
+from voile.privacy.clients.agent import ClientAgent
 from voile.privacy.clients.masks import Roster
 from voile.privacy.clients.terms import Terms, Trust
 from voile.privacy.events import Gaussian
@@ -79,11 +79,13 @@ class LateAnswer:
         names = tuple(f"client {i}" for i in range(self.clients))
         server = HostileServer(Terms(str(Trust.SHARES), names, dropouts=1), self.event)
         holder = names[-1] if self.late else names[0]
-        desks = [Desk(made_up_table(there and n == holder), Ledger(AMPLE), name=n) for n in names]
-        keys = {one.name: server.begin(one) or b"" for one in desks}
+        agents = [
+            ClientAgent(made_up_table(there and n == holder), Ledger(AMPLE), name=n) for n in names
+        ]
+        keys = {one.name: server.begin(one) or b"" for one in agents}
         punctual = {name: key for name, key in keys.items() if name != names[-1]}
         sums = [
-            server.sum_up(desks, 0, Roster(attempt, who))
+            server.sum_up(agents, 0, Roster(attempt, who))
             for attempt, who in enumerate((keys, punctual))
         ]
         ratio, ends = 0.0, []
@@ -112,27 +114,27 @@ class AskedOften:
         """The log-likelihood ratio of all different answers."""
         table, ledger = made_up_table(there), Ledger(self.budget)
         server, other = trusting_nobody(1, self.event.noise_multiplier), WeighedAnswers()
-        desk = Desk(table, ledger, name="a")
-        server.begin(desk)
-        values_of(server.ask(desk, COUNT.query))
+        agent = ClientAgent(table, ledger, name="a")
+        server.begin(agent)
+        values_of(server.ask(agent, COUNT.query))
         for to in (COUNT, KINDS) * 4:
-            other.add(server.ask(desk, to.query), to, server)
+            other.add(server.ask(agent, to.query), to, server)
         for again in range(4):
             # Another server with the same job, another job, another plan, a look beyond the plan.
             for job in (server.job, f"job {again}"):
                 second = replace(server, job=job)
-                second.begin(desk)
-                other.add(second.ask(desk, KINDS.query), KINDS, second)
-            server.pay(desk, again + 1)
-            other.add(server.ask(desk, COUNT.query, number=again + 1), COUNT, server)
-            other.add(server.ask(desk, COUNT.query, again + 1), COUNT, server)
-            # A second desk beside this one, and then in its place.
-            beside = Desk(table, ledger, name="a")
+                second.begin(agent)
+                other.add(second.ask(agent, KINDS.query), KINDS, second)
+            server.pay(agent, again + 1)
+            other.add(server.ask(agent, COUNT.query, number=again + 1), COUNT, server)
+            other.add(server.ask(agent, COUNT.query, again + 1), COUNT, server)
+            # A second agent beside this one, and then in its place.
+            beside = ClientAgent(table, ledger, name="a")
             server.begin(beside)
-            for one in (beside, desk):
+            for one in (beside, agent):
                 other.add(server.ask(one, KINDS.query), KINDS, server)
-            desk.close()
-            desk = beside
+            agent.close()
+            agent = beside
         return other.total
 
 
@@ -154,12 +156,12 @@ class AskedAgain:
         with TemporaryDirectory() as folder:
             files = ClientFiles(Path(folder), table, self.stored)
             for index in range(2):
-                with files.started() as desks:
-                    for one in desks:
+                with files.started() as agents:
+                    for one in agents:
                         server.begin(one)
                     files.keep(f"before {index}")
-                    more.know(values_of(server.ask(desks[0], COUNT.query, index)))
-                    for one in desks:
+                    more.know(values_of(server.ask(agents[0], COUNT.query, index)))
+                    for one in agents:
                         more.add(server.ask(one, COUNT.query, index), COUNT, server)
             files.keep("newest")
             # One of the files alone: whoever puts both back has no record of the answers at all.
@@ -167,8 +169,8 @@ class AskedAgain:
             for state, name in (("newest", "memory"), *old):
                 files.put_back("newest", *files.names)
                 files.put_back(state, name)
-                with files.started() as desks:
-                    for one in desks:
+                with files.started() as agents:
+                    for one in agents:
                         server.begin(one)
                         for index in (0, 1):
                             more.add(server.ask(one, COUNT.query, index), COUNT, server)
@@ -187,15 +189,15 @@ def reopened(there: bool) -> float:
         replace(server, terms=replace(terms, trust=str(Trust.AGGREGATOR))),
         replace(server, terms=replace(terms, clients_per_unit=1)),
     ]
-    desk = Desk(table, ledger, name="a")
-    server.begin(desk)
-    more.know(values_of(server.ask(desk, COUNT.query)))
+    agent = ClientAgent(table, ledger, name="a")
+    server.begin(agent)
+    more.know(values_of(server.ask(agent, COUNT.query)))
     for other in others * 2:
-        if other.begin(desk) is not None:
+        if other.begin(agent) is not None:
             for index in range(4):
-                more.add(other.ask(desk, COUNT.query, index), COUNT, other)
-        desk.close()
-        desk = Desk(table, ledger, name="a")
+                more.add(other.ask(agent, COUNT.query, index), COUNT, other)
+        agent.close()
+        agent = ClientAgent(table, ledger, name="a")
     return more.total
 
 
@@ -219,12 +221,12 @@ def other_rosters(there: bool) -> float:
     with TemporaryDirectory() as folder:
         first: Wholes | None = None
         for run in range(2):
-            desks = [
-                Desk(tables[name], ledgers[name], name=name, memory=Path(folder) / name)
+            agents = [
+                ClientAgent(tables[name], ledgers[name], name=name, memory=Path(folder) / name)
                 for name in names
             ]
-            keys = {one.name: server.begin(one) or b"" for one in desks}
-            whole = server.sum_up(desks, 0, Roster(0, keys))
+            keys = {one.name: server.begin(one) or b"" for one in agents}
+            whole = server.sum_up(agents, 0, Roster(0, keys))
             if first is None:
                 if whole is None:
                     raise FederationError("Clients gave no sum that could be audited.")
@@ -234,11 +236,11 @@ def other_rosters(there: bool) -> float:
             # A further attempt is paid for; after a restart nobody knows what it would be one of.
             for absent, attempt in chain(((n, 0) for n in names), ((n, 1) for n in names * run)):
                 some = {name: key for name, key in keys.items() if name != absent}
-                values = server.sum_up(desks, 0, Roster(attempt, some))
+                values = server.sum_up(agents, 0, Roster(attempt, some))
                 ratio += weigh(values, some, attempt)
                 if values is not None:
                     ratio += weigh(first - values, (absent,), attempt)
-            for one in desks:
+            for one in agents:
                 one.close()
     return ratio
 

@@ -1,0 +1,1 @@
+"""Questions, answers, and what is kept of them."""

@@ -1,0 +1,1 @@
+"""From sums over rows to local linear models."""

@@ -1,0 +1,1 @@
+"""A private summary of a table, and synthetic rows drawn from it."""

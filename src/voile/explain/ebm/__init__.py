@@ -1,0 +1,1 @@
+"""Explanations of additive models: terms, and what they add for single rows."""

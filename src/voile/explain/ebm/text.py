@@ -1,0 +1,205 @@
+"""Explanations as plain text: what print() shows, and sentences that pages use too."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from voile.explain.wording import noisy, percent, short, signed, spread
+from voile.models.history import taken_back
+
+if TYPE_CHECKING:
+    from voile.explain.ebm.local import EBMLocalExplanation
+    from voile.explain.ebm.overall import EBMExplanation
+    from voile.explain.ebm.term import ExplainedTerm
+    from voile.explain.explanation import Explanation
+
+MOST_ROWS, MOST_NAME, MOST_VALUE, MOST_OUTPUTS = 5, 28, 30, 4
+
+CLASS_SCORE = "score of a class"
+"""Unit of scores of which there is one per class: by itself, none of them is a log-odds."""
+
+
+def score_text(explanation: Explanation) -> str:
+    """What the scores are, in a few words."""
+    if len(explanation.outputs) > 1:
+        return f"scores of {len(explanation.outputs)} classes"
+    if explanation.units == "log-odds":
+        return f"log-odds of '{explanation.outputs[0]}'"
+    return f"{explanation.outputs[0]} in {explanation.units}"
+
+
+def class_scores_text(explanation: Explanation) -> str:
+    """What the scores of several classes say, in a sentence; nothing if there is one score."""
+    if len(explanation.outputs) == 1:
+        return ""
+    return (
+        "The score of a class counts only beside those of the others: what two scores differ by "
+        "is the log-odds of the one class against the other."
+    )
+
+
+def prediction_text(explanation: EBMLocalExplanation, row: int) -> str:
+    """The prediction for a row in words, with what the privacy noise alone may have moved."""
+    predicted = explanation.predicted(row)
+    error = float(explanation.score_errors[row, 0])
+    if predicted is None:
+        number = short(float(explanation.predictions[row]), digits=4)
+        return number + (f" (noise alone:{spread(error)})" if error > 0 else "")
+    words = (
+        f"'{explanation.classes[predicted]}' with probability "
+        f"{percent(float(explanation.predictions[row, predicted]))}"
+    )
+    if len(explanation.outputs) > 1 or error == 0:
+        return words
+    score = float(explanation.scores[row, 0]) * (1 if predicted == 1 else -1)
+    low, high = (percent(_logistic(score + side)) for side in (-2 * error, 2 * error))
+    return words + (f" (noise alone: {low} to {high})" if low != high else "")
+
+
+def cut_text(text: str, most: int) -> str:
+    """Shorten a name that would not fit."""
+    return text if len(text) <= most else text[: most - 1].rstrip() + "…"
+
+
+def leading_output(term: ExplainedTerm) -> int:
+    """Position of the output whose scores a term moves most."""
+    regular = term.scores[: term.regular]
+    return int(np.argmax(np.ptp(regular, axis=0))) if len(regular) else 0
+
+
+def extremes(term: ExplainedTerm, *, most: int = 24) -> tuple[str, str]:
+    """Where a term takes most away and where it adds most: "-1.2 at [17, 22)".
+
+    Labels are cut to ``most`` characters. With several outputs, the leading one is told.
+    """
+    scores = term.scores[:, leading_output(term)]
+    # Bins without rows, as far as the noise lets us tell, say nothing about the data.
+    seen = np.flatnonzero(term.counts > term.count_errors)
+    seen = seen if len(seen) else np.arange(len(scores))
+    low, high = (int(seen[pick(scores[seen])]) for pick in (np.argmin, np.argmax))
+    return (
+        f"{signed(float(scores[low]))} at {cut_text(term.labels[low], most)}",
+        f"{signed(float(scores[high]))} at {cut_text(term.labels[high], most)}",
+    )
+
+
+def global_text(explanation: EBMExplanation) -> str:
+    """A table of all terms, the most important first."""
+    count, single = len(explanation.terms), len(explanation.outputs) == 1
+    lines = [f"Model of {count} {'term' if count == 1 else 'terms'}: {score_text(explanation)}"]
+    lines += textwrap.wrap(
+        class_scores_text(explanation), 96, initial_indent="  ", subsequent_indent="  "
+    )
+    if len(explanation.outputs) <= MOST_OUTPUTS:
+        lines.append(f"  starts at {start_text(explanation)}")
+    lines.append(
+        "  importance is the mean absolute score (in brackets: what noise alone would give)"
+    )
+    width = max([4, *(min(len(term.name), MOST_NAME) for term in explanation.terms)])
+    for term in explanation.ranked:
+        line = (
+            f"  {cut_text(term.name, MOST_NAME):<{width}}  {short(float(term.importance.sum())):>7}"
+            f" ({short(float(term.noise_importance.sum()), digits=2)})"
+        )
+        if single:
+            line = f"{line:<{width + 20}}  {'   '.join(extremes(term))}"
+        lines.append(line + ("   edited" if term.original is not None else ""))
+    if explanation.edits or explanation.history:
+        lines.append(f"  {edits_text(explanation)}")
+    return "\n".join([*lines, f"  {explanation.cost}", f"  {explanation.receipt.guarantee}"])
+
+
+def start_text(explanation: EBMExplanation) -> str:
+    """The intercept of each output, with its noise."""
+    return ", ".join(
+        noisy(float(value), float(error), added=False)
+        + (f" ({output})" if len(explanation.outputs) > 1 else "")
+        for value, error, output in zip(
+            explanation.intercept, explanation.intercept_errors, explanation.outputs, strict=True
+        )
+    )
+
+
+def local_text(explanation: EBMLocalExplanation) -> str:
+    """A table per row: what each feature added, the greatest part first."""
+    count = len(explanation)
+    told = score_text(explanation) if len(explanation.outputs) == 1 else "of the predicted class"
+    lines = [
+        f"{'Row' if count == 1 else 'Rows'} explained: {count}. Score: {told}, "
+        f"± two standard errors of the privacy noise.",
+        *textwrap.wrap(class_scores_text(explanation), 96),
+    ]
+    for row in range(min(count, MOST_ROWS)):
+        lines += ["", *_row_lines(explanation, row)]
+    if count > MOST_ROWS:
+        lines += ["", f"... and {count - MOST_ROWS} more rows: to_frame() has them all"]
+    return "\n".join([*lines, "", explanation.cost, explanation.receipt.guarantee])
+
+
+def row_text(explanation: EBMLocalExplanation, row: int) -> str:
+    """Which row, counted from one as people count, and its prediction."""
+    where = f"Row {row + 1}" + (f" of {len(explanation)}" if len(explanation) > 1 else "")
+    return f"{where}: {prediction_text(explanation, row)}"
+
+
+def sum_text(explanation: EBMLocalExplanation, output: int) -> str:
+    """What all parts of a row add up to: the score, with its class if there are several."""
+    return "score" if len(explanation.outputs) == 1 else f"score of '{explanation.outputs[output]}'"
+
+
+def edits_text(explanation: Explanation) -> str:
+    """How often people changed the explained model, and took changes back; empty if never."""
+    made, back = len(explanation.edits), taken_back(explanation.history)
+    told = [f"edited {times_text(made)} after training"] if made or back else []
+    told += [f"edits were taken back {times_text(back)}"] if back else []
+    return "; ".join(told)
+
+
+def times_text(count: int) -> str:
+    """How often."""
+    return "once" if count == 1 else f"{count} times"
+
+
+def told_values(explanation: EBMLocalExplanation, row: int) -> list[str]:
+    """A row's own values, with how they were read where that differs."""
+    return [
+        f"{value}, read as {read}" if read else value
+        for value, read in zip(explanation.given[row], explanation.read_as[row], strict=True)
+    ]
+
+
+def _row_lines(explanation: EBMLocalExplanation, row: int) -> list[str]:
+    output = explanation.told_output(row)
+    parts = explanation.values[row, :, output]
+    errors = explanation.standard_errors[row, :, output]
+    texts = told_values(explanation, row)
+    total = sum_text(explanation, output)
+    width = max([10, *(min(len(name), MOST_NAME) for name in (*explanation.features, total))])
+    wide = max([0, *(min(len(text), MOST_VALUE) for text in texts)])
+
+    def line(name: str, text: str, part: float, error: float, *, added: bool = True) -> str:
+        number, _, noise = noisy(part, error, added=added).partition(" ")
+        return (
+            f"  {cut_text(name, MOST_NAME):<{width}}  {cut_text(text, MOST_VALUE):<{wide}}"
+            f"  {number:>8} {noise}"
+        ).rstrip()
+
+    start, error = explanation.base_values[output], explanation.base_errors[output]
+    score, score_error = explanation.scores[row, output], explanation.score_errors[row, output]
+    return [
+        row_text(explanation, row),
+        line("base value", "", float(start), float(error), added=False),
+        *(
+            line(explanation.features[j], texts[j], float(parts[j]), float(errors[j]))
+            for j in np.argsort(-np.abs(parts), kind="stable")
+        ),
+        line(total, "", float(score), float(score_error), added=False),
+    ]
+
+
+def _logistic(score: float) -> float:
+    return 1 / (1 + math.exp(-score)) if score > -700 else 0.0

@@ -1,0 +1,1 @@
+"""Explanations of locally linear maps: the maps of each class, and how rows blend them."""

@@ -1,1 +1,0 @@
-"""Explanations that read a model and nothing else: they cost nothing."""
