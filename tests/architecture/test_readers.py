@@ -20,6 +20,7 @@ ELSEWHERE = {
     "voile.audit.runs": "runs of an audit that it wrote itself; its tests damage them",
     "voile.cli.schema": "asks YAML for the name in a line that it wrote itself",
     "voile.datasets.stored_files": "files of known digests",
+    "voile.datasets.stored_set": "descriptions of sets, files of this package",
     "voile.explain.blackbox.answers.answer": "answers in a ledger",
     "voile.explain.blackbox.synthetic.summary": "summaries in a ledger",
     "voile.federated.flower.resident": "the order of the process that started it",
@@ -27,7 +28,7 @@ ELSEWHERE = {
     "voile.privacy.ledger.job_lines": "federated jobs in a ledger; its tests damage them",
     "voile.privacy.ledger.sql": "the ledger itself",
     "voile.privacy.signing": "private keys of the house itself; its tests damage them",
-    "voile.report.kit.theme": "colours and accesses of figures, files of this package",
+    "voile.report.kit.theme": "colours and looks of figures, files of this package",
     "voile.schema.files": "schemas, through Schema",
     "voile.models.networks.per_example_engine": "weights in memory",
 }

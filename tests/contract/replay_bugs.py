@@ -257,9 +257,9 @@ def _open_twice(original, table, query, ticket):
     return replace(first, values=(first.values + second.values) / 2)
 
 
-def _unwritten(original, table, ledger, plan, what, *, unit=None):
+def _unwritten(original, self, plan, table, what, *, unit=None, beside=None):
     """What is written into the ledger is nothing."""
-    return Grant(plan, Ledger(ledger.budget).spend(plan, what), ledger, table, unit)
+    return Grant(plan, Ledger(self.budget).spend(plan, what), self, table, unit)
 
 
 def _cheap(original, self, plan, what, **how):
@@ -389,7 +389,7 @@ BUGS = (
         around_method(RowSource, "noised_total", _also_exact), _SUMMED, "payment"),
     bug("tickets that are never used up", around_method(Grant, "take", _uncounted), "too many",
         "payment"),
-    bug("an entry in another ledger", around(model_fit, "reserve", _unwritten), "EBM", "payment"),
+    bug("an entry in another ledger", around_method(Ledger, "pay", _unwritten), "EBM", "payment"),
     bug("tickets for less noise", around_method(Grant, "take", _take_less), _SUMMED, "payment"),
     bug("half of the accesses paid", around_method(Ledger, "spend", _cheap), "EBM", "payment"),
     bug("a receipt without its first line", around(model_fit, "write_receipt", _without_first),

@@ -317,9 +317,14 @@ def test_a_wrong_head_or_receipt_is_found(family, place, value, message):
         family.files.model_of(change(data, place, value))
 
 
+def _name(place, value):
+    shown = value.__name__ if callable(value) else value
+    return str((place, shown))[:60]
+
+
 @pytest.mark.parametrize(
     ("family", "place", "value", "message"),
-    of_families(lambda family: [(one, str(one[:2])[:60]) for one in family.refused]),
+    of_families(lambda family: [(one, _name(*one[:2])) for one in family.refused]),
 )
 def test_what_the_family_forbids_is_found(family, place, value, message):
     data = family.files.data_of(family.models[family.damaged]())

@@ -57,7 +57,7 @@ def check_noise(access, relation, multiplier=2.0):
 
 
 @pytest.mark.parametrize("relation", NeighbouringRelation)
-@pytest.mark.parametrize("look", LOOKS.values(), ids=LOOKS)
+@pytest.mark.parametrize("access", LOOKS.values(), ids=LOOKS)
 def test_the_noise_is_gaussian_with_the_stated_error(access, relation):
     check_noise(access, relation)
 

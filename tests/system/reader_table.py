@@ -641,7 +641,7 @@ READERS["ledger"] = Reader(
     _ledger_bytes,
     _run_ledger,
     (
-        "voile.privacy.ledger.facts.Facts.from_json",
+        "voile.privacy.ledger.facts.LedgerFacts.from_json",
         "voile.privacy.ledger.entry.Entry.from_fields",
         "voile.privacy.ledger.entry.Refusal.from_fields",
     ),

@@ -79,7 +79,7 @@ CLOSED = {
 }
 
 
-@pytest.mark.parametrize("look", CLOSED.values(), ids=CLOSED)
+@pytest.mark.parametrize("access", CLOSED.values(), ids=CLOSED)
 def test_looks_that_bypass_a_mechanism_are_refused(access):
     messages = []
     for rows in (0, 1, ROWS):
@@ -90,7 +90,9 @@ def test_looks_that_bypass_a_mechanism_are_refused(access):
     assert len(set(messages)) == 1, "the refusal depends on the rows"
 
 
-@pytest.mark.parametrize("look", ["len", "list", "index", "in", "asarray", "data frame", "pickle"])
+@pytest.mark.parametrize(
+    "access", ["len", "list", "index", "in", "asarray", "data frame", "pickle"]
+)
 def test_the_refusal_is_the_vaults_own(access):
     with pytest.raises(VaultError, match="cannot be looked at"):
         CLOSED[access](private_table())

@@ -12,15 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.errors import BudgetExceeded, SettingError
+from voile.explain.blackbox.answers import opening
 from voile.explain.blackbox.answers.answer import Answer
 from voile.explain.blackbox.answers.answering import Answerer, FromPopulation, FromRows
 from voile.explain.blackbox.answers.identity import check_model, check_settings, open_seals
-from voile.explain.blackbox.answers.opening import (
-    ask_about_rows,
-    find_ledger,
-    open_table,
-    reopen_table,
-)
 from voile.explain.blackbox.answers.questions import Questions
 from voile.explain.blackbox.answers.receipt_notes import list_notes
 from voile.explain.blackbox.local import BlackBoxLocalExplanation
@@ -200,7 +195,7 @@ class PrivateExplainer:
             random_state=random_state,
             shared_questions=bool(shared_questions),
         )
-        ledger = find_ledger(ledger, budget, uses_of(X), faithful=bool(faithful))
+        ledger = opening.find_ledger(ledger, budget, uses_of(X), faithful=bool(faithful))
         self._budget, self._public = budget, public
         self._target = None if schema is None else schema.target
         self._weighting: dict[str, Any] = {"weight": weight, "width": width, "c": c}
@@ -245,9 +240,9 @@ class PrivateExplainer:
     def _open_rows(self) -> None:
         settings, allowance = self._settings, self._allowance
         if settings.strategy == "offline":
-            opened = reopen_table(allowance.table, allowance, self._book)
+            opened = opening.reopen_table(allowance.table, allowance, self._book)
         else:
-            opened = open_table(allowance.table, self._budget, allowance, self._book)
+            opened = opening.open_table(allowance.table, self._budget, allowance, self._book)
         allowance.table = opened.table
         self._questions = questions = replace(self._questions, schema=opened.table.schema)
         check_model(self._book, questions, self._seals)
@@ -259,7 +254,9 @@ class PrivateExplainer:
             costs = costs_of(settings, each)
             self._reader = DescentAnswerer(allowance, settings, costs, opened.rows, shape)
         if self._reader is not None:
-            ask_about_rows(opened.table, questions.space, questions.black_box, questions.given)
+            opening.ask_about_rows(
+                opened.table, questions.space, questions.black_box, questions.given
+            )
         self._answerer = FromRows(
             self._reader,
             OfflineAnswerer(settings),

@@ -92,7 +92,7 @@ def noise_text(record: BlackBoxLocalExplanation, row: int, output: int) -> str:
     )
 
 
-def read_text(record: BlackBoxLocalExplanation, row: int) -> str:
+def reading_text(record: BlackBoxLocalExplanation, row: int) -> str:
     """Say which values of a row were read as others, else nothing."""
     places = [i for i, read in enumerate(record.read_as[row]) if read]
     if not places:
@@ -176,7 +176,7 @@ def _row_lines(record: BlackBoxLocalExplanation, row: int) -> list[str]:
         local_score_text(record, row, output),
         trust_text(record, row, output),
         answer_text(record, row),
-        read_text(record, row),
+        reading_text(record, row),
     )
     lines += [line for text in told if text for line in wrapped(text)]
     if record.picture is None:

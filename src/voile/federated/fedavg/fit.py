@@ -48,7 +48,7 @@ _PLACEMENTS = {
 
 
 @dataclass(frozen=True, eq=False)
-class Schedule:
+class RoundSchedule:
     """What follows from settings and public facts, and is the same in every round.
 
     Attributes
@@ -122,7 +122,7 @@ def fit_model(job: FitJob, settings: Settings, clients: int) -> NetworkModel:
     description = Description(settings.architecture, settings.network_shape, classes, seed)
     module = description.build()  # what cannot be trained costs nothing
     kept = KeptImages(schema)
-    schedule = Schedule(settings, description, kept.bits, clients, job.budget)
+    schedule = RoundSchedule(settings, description, kept.bits, clients, job.budget)
     if settings.noise in PLACED:
         target_layers(module)
     unit: str | None
@@ -153,7 +153,7 @@ def fit_model(job: FitJob, settings: Settings, clients: int) -> NetworkModel:
     )
 
 
-def _average(job: FitJob, schedule: Schedule) -> Turn:
+def _average(job: FitJob, schedule: RoundSchedule) -> Turn:
     """Plain federated averaging (McMahan et al. 2017), clients weighted by their rows."""
     server = _FedAvgServer(schedule.settings)
 
@@ -165,7 +165,7 @@ def _average(job: FitJob, schedule: Schedule) -> Turn:
     return turn
 
 
-def _publish(job: FitJob, schedule: Schedule) -> Turn:
+def _publish(job: FitJob, schedule: RoundSchedule) -> Turn:
     """The published modes: the mean of noised weights, clients weighted by their rows."""
     settings, scale = schedule.settings, schedule.published_scale
 
@@ -183,7 +183,7 @@ def _publish(job: FitJob, schedule: Schedule) -> Turn:
     return turn
 
 
-def _protect(job: FitJob, schedule: Schedule) -> Turn:
+def _protect(job: FitJob, schedule: RoundSchedule) -> Turn:
     """A guarantee for whole clients (McMahan et al. 2018): noised sums of clipped updates."""
     settings, server = schedule.settings, _FedAvgServer(schedule.settings)
     # How many clients there are is public; how many were chosen is not.
@@ -198,7 +198,7 @@ def _protect(job: FitJob, schedule: Schedule) -> Turn:
 
 
 def _mean_of_some(
-    job: FitJob, schedule: Schedule, ticket: Ticket, work: ClientUpdate | PublishedUpload
+    job: FitJob, schedule: RoundSchedule, ticket: Ticket, work: ClientUpdate | PublishedUpload
 ) -> Floats | None:
     """Mean over the rows of the clients that took part; None if there were none."""
     fraction = schedule.settings.fraction
@@ -221,7 +221,7 @@ class _FedAvgServer:
         return np.asarray(weights + self._rate * self._speed)
 
 
-def _receipt(job: FitJob, schedule: Schedule, grant: Grant) -> Receipt:
+def _receipt(job: FitJob, schedule: RoundSchedule, grant: Grant) -> Receipt:
     where = f"Federated: rows lay with {schedule.clients} clients and did not leave them."
     if schedule.settings.noise != "client":
         receipt = write_receipt(grant, Budget(math.inf, job.budget.delta))
@@ -258,7 +258,7 @@ def _row_epsilon(plan: Plan, relation: NeighbouringRelation, delta: float) -> fl
     return compose(events, NeighbouringRelation.REPLACE_ONE).epsilon(delta)
 
 
-def _no_guarantee(schedule: Schedule) -> tuple[str, ...]:
+def _no_guarantee(schedule: RoundSchedule) -> tuple[str, ...]:
     settings, budget = schedule.settings, schedule.budget
     if settings.noise == "none":
         return ("Updates of clients were averaged without noise: nobody is protected by it.",)

@@ -63,8 +63,8 @@ class Editor:
     def __init__(self, model: EBMModel, who: str | None = None) -> None:
         self._who = _text(_user() if who is None else who, "who")
         self._model = model
-        self._past: list[_Change] = []
-        self._future: list[_Change] = []
+        self._past: list[_EditStep] = []
+        self._future: list[_EditStep] = []
 
     @property
     def model(self) -> EBMModel:
@@ -194,9 +194,9 @@ class Editor:
         The change stays in the history, and so does who took it back, and when.
         """
         if not self._past:
-            self._past.append(_Change(_before_last_edit(self._model), self._model.edits[-1]))
+            self._past.append(_EditStep(_before_last_edit(self._model), self._model.edits[-1]))
         step = self._past.pop()
-        self._future.append(_Change(self._model, step.change))
+        self._future.append(_EditStep(self._model, step.change))
         self._go_to(step.model, UNDO, why, step.change)
         return self
 
@@ -205,7 +205,7 @@ class Editor:
         if not self._future:
             raise ModelError("There is nothing to redo: no change was taken back since the last.")
         step = self._future.pop()
-        self._past.append(_Change(self._model, step.change))
+        self._past.append(_EditStep(self._model, step.change))
         self._go_to(step.model, REDO, why, step.change)
         return self
 
@@ -217,7 +217,7 @@ class Editor:
         if self._model.original is not None:
             before = self._model
             self._go_to(before.original, REVERT, why)
-            self._past.append(_Change(before, self._model.history[-1]))
+            self._past.append(_EditStep(before, self._model.history[-1]))
             self._future.clear()
         return self
 
@@ -233,7 +233,7 @@ class Editor:
     def _apply(self, what: str, term: str, why: str, **settings: object) -> Self:
         edit = self._edit(what, term, why, to_settings(self._model, settings))
         changed = apply_edit(self._model, edit)
-        self._past.append(_Change(self._model, edit))
+        self._past.append(_EditStep(self._model, edit))
         self._future.clear()
         self._model = changed
         return self
@@ -244,7 +244,7 @@ class Editor:
 
 
 @dataclass(frozen=True)
-class _Change:
+class _EditStep:
     """A state of the model to go to, and the change that lies between."""
 
     model: EBMModel

@@ -25,14 +25,7 @@ from numpy.typing import NDArray
 from voile.errors import FederationError, LedgerMismatch, PlanError, SettingError, VoileError
 from voile.privacy import noise
 from voile.privacy.budget import Budget
-from voile.privacy.clients.admissible import (
-    check_opening,
-    check_preparations,
-    check_query,
-    check_schema,
-    check_unit,
-    explain_refusal,
-)
+from voile.privacy.clients import admissible
 from voile.privacy.clients.agent_job import AgentJob, Measured
 from voile.privacy.clients.masks import Masker
 from voile.privacy.clients.memory import AnswerMemory
@@ -171,7 +164,7 @@ class ClientAgent:
             return Lacking(missing.digests)
         except VoileError as error:
             _LOG.warning("client %s refused: %s", self.name, error)
-            return RefusalMessage(explain_refusal(error))
+            return RefusalMessage(admissible.explain_refusal(error))
         except Exception as error:
             # The text of a foreign error may quote rows; its kind is all that leaves.
             _LOG.exception("client %s failed", self.name)
@@ -199,8 +192,10 @@ class ClientAgent:
 
     def _open(self, question: Opening) -> Joined:
         terms = question.terms
-        check_opening(question, self.name, self.ledger.relation, self._accepts, self._colluders)
-        check_schema(self._table.schema, question.schema)
+        admissible.check_opening(
+            question, self.name, self.ledger.relation, self._accepts, self._colluders
+        )
+        admissible.check_schema(self._table.schema, question.schema)
         known = self._open_jobs.get(question.job)
         if known is not None and known.terms != terms:
             raise FederationError("The terms of a job cannot change while it runs.")
@@ -234,7 +229,7 @@ class ClientAgent:
             job.grants[question.number] = known
             return Paid(known.entry.id, job.head)
         table, plan = self._table, question.plan
-        check_unit(question.unit, self.name, self.ledger)
+        admissible.check_unit(question.unit, self.name, self.ledger)
         counts = [event.count for event in plan.events]
         if sum(counts) > _MOST_LOOKS or len(counts) > _MOST_STEPS:
             raise FederationError(
@@ -315,7 +310,7 @@ class ClientAgent:
         access = question.access
         event = job.grants[access.number].plan[access.label]
         table = self._table_for(job, question.schema, question.preparations)
-        query = check_query(
+        query = admissible.check_query(
             question.query, question.preparations, table.schema, weighted=table.weighted
         )
         check_bounded(query, event)
@@ -390,8 +385,8 @@ class ClientAgent:
         done = job.prepared
         if job.table is not None and job.schema is schema and done == preparations:
             return job.table
-        check_schema(self._table.schema, schema)
-        check_preparations(preparations, schema)
+        admissible.check_schema(self._table.schema, schema)
+        admissible.check_preparations(preparations, schema)
         table = job.table
         if table is None or job.schema != schema or done != preparations[: len(done)]:
             table, done = self._table.with_schema(schema), ()

@@ -38,7 +38,7 @@ class KeptAnswer:
 
     Attributes
     ----------
-    look : AccessId
+    access : AccessId
     attempt : int
         At the sum, from 0 (shares of noise).
     names : str
@@ -67,7 +67,7 @@ class KeptAnswer:
 
 
 @dataclass(frozen=True)
-class _Answer:
+class _AnswerFile:
     """What stands in the file of a kept answer."""
 
     plan: Count
@@ -81,7 +81,7 @@ class _Answer:
     values: str
 
     @classmethod
-    def of(cls, kept: KeptAnswer) -> _Answer:
+    def of(cls, kept: KeptAnswer) -> _AnswerFile:
         access, values = kept.access, base64.b64encode(kept.values.astype("<i8").tobytes()).decode()
         return cls(
             *(access.number, access.label, access.index, kept.attempt, kept.names, kept.noise),
@@ -103,7 +103,7 @@ class _Answer:
 class _Memory:
     """What stands in the whole file, by the name of the job."""
 
-    answers: Mapping[str, _Answer]
+    answers: Mapping[str, _AnswerFile]
     heads: Mapping[str, str]
 
 
@@ -168,7 +168,7 @@ class AnswerMemory:
         for old in list(heads)[: max(len(heads) - _MOST_HEADS + 1, 0)]:
             del heads[old]
         heads[job] = answer.before
-        stored = encode(_Memory({key: _Answer.of(one) for key, one in answers.items()}, heads))
+        stored = encode(_Memory({key: _AnswerFile.of(one) for key, one in answers.items()}, heads))
         new = self._path.with_name(self._path.name + ".new")
         try:
             # It holds sums over the client's rows: nobody else may read it.

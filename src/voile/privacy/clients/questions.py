@@ -97,7 +97,7 @@ class SumOver:
     Attributes
     ----------
     job : str
-    look : AccessId
+    access : AccessId
     schema : Schema
         As completed so far.
     preparations : tuple

@@ -30,7 +30,7 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from voile.privacy.encode.value import PrivateColumn, Unfit, encode_list, float_of, plain_value
+from voile.privacy.encode.value import PrivateColumn, UnfitValue, encode_list, float_of, plain_value
 from voile.schema import Column
 
 
@@ -97,7 +97,7 @@ def identity_of(value: Any) -> str | None:
         return None
     if isinstance(plain, str) and _DATE.fullmatch(plain):
         return plain
-    return None if plain is None or isinstance(plain, Unfit) else identity_of(plain)
+    return None if plain is None or isinstance(plain, UnfitValue) else identity_of(plain)
 
 
 def loosely(identity: str) -> str:

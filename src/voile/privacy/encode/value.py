@@ -36,14 +36,14 @@ _MICROSECOND: Final = dt.timedelta(microseconds=1)
 _UNITS_PER_MICROSECOND: Final = {"ns": 10**3, "ps": 10**6, "fs": 10**9, "as": 10**12}
 
 
-class Unfit:
+class UnfitValue:
     """The type of a value that is neither missing nor able to be a level."""
 
 
-UNFIT: Final = Unfit()
+UNFIT: Final = UnfitValue()
 """A value that is neither missing nor able to be a level."""
 
-_PlainValue: TypeAlias = "str | int | float | Unfit | None"
+_PlainValue: TypeAlias = "str | int | float | UnfitValue | None"
 
 
 def encode_list(private_values: Sequence[object], column: Column) -> PrivateColumn:
@@ -74,7 +74,7 @@ def _codes_of(private_values: Sequence[object], column: Category) -> NDArray[np.
             if plain is None:
                 private_codes[row] = missing
                 continue
-            if isinstance(plain, Unfit):
+            if isinstance(plain, UnfitValue):
                 private_codes[row] = other
                 continue
             value = plain
@@ -85,7 +85,7 @@ def _codes_of(private_values: Sequence[object], column: Category) -> NDArray[np.
 def _level_of(value: object) -> str | int | float | None:
     """Return a value that a Category accepts as a level, or None."""
     plain = plain_value(value)
-    return None if isinstance(plain, Unfit) else plain
+    return None if isinstance(plain, UnfitValue) else plain
 
 
 def plain_value(value: Any) -> _PlainValue:
@@ -212,7 +212,7 @@ def _clock_seconds(value: dt.date | dt.time | dt.timedelta) -> float:
     return float(since // dt.timedelta(microseconds=1)) / 1e6
 
 
-def instant_text(seconds: float) -> str | Unfit | None:
+def instant_text(seconds: float) -> str | UnfitValue | None:
     """Write seconds since the epoch as ISO 8601 text in UTC, to the microsecond."""
     if seconds != seconds:
         return None

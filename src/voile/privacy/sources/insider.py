@@ -36,7 +36,7 @@ class Evidence:
     by_step : dict of str to ndarray of shape (canaries,)
         By the step of the plan that paid for the accesses. A step whose noise is missing says more
         than its declared noise lets it say in the sum.
-    looks : int
+    accesses : int
         Noised sums seen.
     """
 

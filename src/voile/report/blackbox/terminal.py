@@ -46,7 +46,7 @@ def _print_row(console: Console, record: BlackBoxLocalExplanation, row: int) -> 
         text.local_score_text(record, row, output),
         text.trust_text(record, row, output),
         text.answer_text(record, row),
-        text.read_text(record, row),
+        text.reading_text(record, row),
         text.noise_text(record, row, output),
     )
     count = len(record.outputs)

@@ -509,7 +509,7 @@ def test_no_memory_that_nobody_wrote_leaves_a_client(monkeypatch):
 
 CRASH = """
     import sys; sys.path.insert(0, {folder!r})
-    from test_clients_enemy import *
+    from test_enemy import *
     kept = layout()
     asked = forged(BinLayout, SCHEMA, "logit", kept.cuts, np.arange(5) * 10**12)
     asked = forged(ResidualSums, asked, np.zeros((4, 1)), np.zeros(1), 1.0, (np.ones(1, int),) * 4)

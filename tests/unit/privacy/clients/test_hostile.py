@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from test_clients_enemy import agent, forged, layout, paid, rows
+from test_enemy import agent, forged, layout, paid, rows
 
 from voile import Category, Number, Schema
 from voile.errors import SettingError

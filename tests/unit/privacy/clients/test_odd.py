@@ -10,7 +10,7 @@ from enum import StrEnum
 
 import numpy as np
 import pytest
-from test_clients_enemy import EVENT, PLAN, SCHEMA, Server, agent, paid, rows, split
+from test_enemy import EVENT, PLAN, SCHEMA, Server, agent, paid, rows, split
 
 from voile import Budget, Ledger, Number, Schema
 from voile.errors import (

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
-from test_clients_enemy import PLAN, SCHEMA, Server, agent, layout, paid, residuals, rows
+from test_enemy import PLAN, SCHEMA, Server, agent, layout, paid, residuals, rows
 
 from voile import Budget, Ledger, protect
 from voile.errors import DataError, FederationError, LedgerMismatch, LedgerUnavailable
@@ -152,7 +152,7 @@ def test_the_lock_dies_with_its_process(tmp_path):
     path = tmp_path / "book.db"
     program = f"""
         import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})
-        from test_clients_enemy import Budget, Ledger, agent
+        from test_enemy import Budget, Ledger, agent
         one = agent(ledger=Ledger({str(path)!r}, Budget(50, 1e-5)))
         print("open", flush=True)
         sys.stdin.read()
