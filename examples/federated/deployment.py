@@ -141,7 +141,7 @@ def main() -> int:
     sites = SITES[: options.clients]
     folder = Path(tempfile.mkdtemp(prefix="voile-deployment-"))
     start = time.monotonic()
-    own: dict[str, object] = {"authenticated": True, "timeout": 30.0, "desk": "resident"}
+    own: dict[str, object] = {"authenticated": True, "timeout": 30.0, "agent": "resident"}
     if options.trouble:
         own["dropouts"] = DROPOUTS
     config = app_config(options, **own)

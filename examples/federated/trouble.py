@@ -58,7 +58,7 @@ class Trouble:
         # Received and sent: the agent has nothing to do now, and will not hear the next question.
         sent = f"ROUND {_LAST_ANSWERED}]"
         self._wait(lambda: self.place.log_of(self.late).count(sent) == 2, "the third access")
-        agent = self._desk_of(self.late)
+        agent = self._agent_of(self.late)
         os.kill(agent, signal.SIGSTOP)
         tell(f"Stopped the agent of {self.late}")
         try:
@@ -80,7 +80,7 @@ class Trouble:
 
         self.place.wait_until(happened, 180, words)
 
-    def _desk_of(self, name: str) -> int:
+    def _agent_of(self, name: str) -> int:
         return int(re.findall(r"ClientAgent open \(process (\d+)\)", self.place.log_of(name))[-1])
 
 

@@ -64,7 +64,7 @@ class LedgerMismatch(LedgerError):
 
 
 class NothingFound(VoileError, ValueError):
-    """Private looks, which were paid, found too little in the rows to learn from."""
+    """Private accesses, which were paid, found too little in the rows to learn from."""
 
 
 class FederationError(VoileError, RuntimeError):

@@ -24,7 +24,7 @@ LAYERS = {
 """Each part of Voile, and the parts it may import besides itself."""
 
 FREE = {"arrays", "codec", "errors", "explaining", "files", "record", "rendering"}
-FREE |= {"stored", "strict", "version"}
+FREE |= {"lazy", "stored", "strict", "version"}
 """What all may import, and what imports no part of Voile (but each other)."""
 
 NAMES_ABOVE = {"voile.models.load": {"federated"}}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hostile_desks import Broken, check_many
+from hostile_agents import Broken, check_many
 from hostile_queries import MAKERS, draw_case, forged
 
 import voile.federated.fedavg.work
@@ -64,7 +64,7 @@ def test_no_hostile_question_of_thousands_moves_an_answer_too_far(trust):
 
 CRASH = """
     import sys; sys.path.insert(0, {folder!r})
-    from hostile_desks import check_many
+    from hostile_agents import check_many
     from hostile_queries import draw_case, LeafSums, PairCounts, ProjectedSteps, ResidualSums
     for kind in (LeafSums, PairCounts, ProjectedSteps, ResidualSums):
         check_many("nobody", range(60), lambda seed: draw_case(seed, kind, mutate=0.8))

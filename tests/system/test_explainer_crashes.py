@@ -25,8 +25,8 @@ from voile.explain.blackbox.answers.answering import FromRows
 from voile.explain.blackbox.answers.seal import Seals
 from voile.explain.blackbox.rows.points import ANSWERS, ONE, PointSpace
 from voile.explain.blackbox.settings import Settings
-from voile.explain.blackbox.solvers.descent import STEP_LOOK, DescentAnswerer, costs_of
-from voile.explain.blackbox.solvers.release import PAIR_LOOK, OfflineAnswerer, ReleaseAnswerer
+from voile.explain.blackbox.solvers.descent import STEP_ACCESS, DescentAnswerer, costs_of
+from voile.explain.blackbox.solvers.release import PAIR_ACCESS, OfflineAnswerer, ReleaseAnswerer
 from voile.explain.blackbox.solvers.weights import read_weight
 from voile.privacy.ledger import EntryKind
 from voile.privacy.ledger.allowance import Allowance
@@ -171,7 +171,7 @@ def check(path: Path, strategy: str, said: dict[str, str], everything: bool) -> 
     wrong["paid again"] += len(ledger.history()) != len(history)
     # Each computed answer has a charge of its own, for the very steps that it took.
     charges = [entry for entry in history if entry.kind is EntryKind.CHARGE]
-    label = PAIR_LOOK if strategy == "release" else STEP_LOOK
+    label = PAIR_ACCESS if strategy == "release" else STEP_ACCESS
     paid = Counter(entry.plan[label].count for entry in charges if label in entry.plan)
     computed = [one for one in stored.values() if one.computed]
     taken = Counter(one.steps or 1 for one in computed)

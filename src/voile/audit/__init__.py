@@ -3,8 +3,9 @@
 >>> from voile.audit import lower_bound
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from voile.lazy import load_later
 
 if TYPE_CHECKING:
     from voile.audit.finding import AuditReport, Finding
@@ -49,12 +50,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        value = getattr(import_module(_HOMES[name]), name)
-        globals()[name] = value
-        return value
-    raise AttributeError(f"module 'voile.audit' has no attribute {name!r}")
+__getattr__ = load_later(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:

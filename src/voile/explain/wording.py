@@ -1,9 +1,10 @@
-"""Numbers as people write them: few digits, no exponent for ordinary sizes."""
+"""Numbers as people write them (few digits, no exponent for ordinary sizes), and lines of text."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import textwrap
+from collections.abc import Callable, Sequence
 
 MOST_DIGITS = 17
 """Significant digits that tell any two floats apart."""
@@ -114,3 +115,36 @@ def interval_texts(edges: Sequence[float]) -> tuple[str, ...]:
     texts = edge_texts(edges)
     last = len(texts) - 2
     return tuple(f"[{texts[i]}, {texts[i + 1]}{']' if i == last else ')'}" for i in range(last + 1))
+
+
+def wrapped(text: str, indent: str = "  ") -> list[str]:
+    """Break a text into lines, all but the first indented."""
+    return textwrap.wrap(text, 96, initial_indent=indent, subsequent_indent="  ")
+
+
+def list_rows(
+    count: int,
+    lead: tuple[str, str],
+    lines_of: Callable[[int], list[str]],
+    told: Sequence[str],
+    most: int = 5,
+) -> str:
+    """Explained rows one beneath the other, the first ones of many.
+
+    Parameters
+    ----------
+    count : int
+        Rows in all.
+    lead : tuple of str
+        What their parts are: the rest of the first line, and the second one.
+    lines_of : callable
+        From the number of a row to its lines.
+    told : sequence of str
+        What is said at the end.
+    """
+    lines = [f"{'Row' if count == 1 else 'Rows'} explained: {count}. {lead[0]}", lead[1]]
+    for row in range(min(count, most)):
+        lines += ["", *lines_of(row)]
+    if count > most:
+        lines += ["", f"... and {count - most} more rows: to_frame() has them all"]
+    return "\n".join([*lines, "", *(line for text in told for line in wrapped(text, ""))])

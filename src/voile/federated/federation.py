@@ -114,7 +114,7 @@ class Federation:
 
         Parameters
         ----------
-        parts : sequence, or mapping of names, of (X, y) pairs or Desks
+        parts : sequence, or mapping of names, of (X, y) pairs or client agents
         schema : Schema
         ledgers : mapping of str to Ledger, optional
             The clients' own, by name; by default books without a limit.

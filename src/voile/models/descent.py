@@ -24,7 +24,7 @@ from voile.privacy.vault import PrivateTable
 
 Floats = NDArray[np.float64]
 
-STEPS_LOOK = "steps"
+STEPS_ACCESS = "steps"
 
 _MOMENTUM, _MEMORY = 0.9, 0.99
 """Decay of the means of gradients and of their squares."""
@@ -89,8 +89,8 @@ class Adam:
 def steps_share(left: float, *, rate: float, count: int) -> Step:
     """All steps of a descent with their share of mu^2; lots of a part of the rows are sampled."""
     if rate < 1.0:
-        return poisson_step(STEPS_LOOK, left, rate=rate, count=count)
-    return gaussian_step(STEPS_LOOK, left, count=count)
+        return poisson_step(STEPS_ACCESS, left, rate=rate, count=count)
+    return gaussian_step(STEPS_ACCESS, left, count=count)
 
 
 def choose_rate(
@@ -121,7 +121,7 @@ def choose_rate(
 
 def is_plain(grant: Grant) -> bool:
     """Whether steps have no noise, so that there is nothing to gain from chance."""
-    return isinstance(grant.plan[STEPS_LOOK], Unprotected)
+    return isinstance(grant.plan[STEPS_ACCESS], Unprotected)
 
 
 def descend(
@@ -155,7 +155,7 @@ def descend(
         for number in range(adam.steps):
             # Without noise there is nothing to gain from chance: lots take turns.
             query, read = ask(number, (number % lots, lots) if plain and lots > 1 else None)
-            release = gaussian_sum(table, query, grant.take(STEPS_LOOK))
+            release = gaussian_sum(table, query, grant.take(STEPS_ACCESS))
             noise = release.standard_error / size
             adam.step(read(release.values) / size)
             progress(number + 1)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from voile.models.pixels import RANGE_LOOK, find_range
+from voile.models.pixels import RANGE_ACCESS, find_range
 from voile.privacy.budget import Budget
 from voile.privacy.calibrate import calibrate
 from voile.privacy.discovery import complete
@@ -84,8 +84,8 @@ class FitJob:
         grant = self.pay(plan)
         with looking_at_rows():
             table = self.table
-            if RANGE_LOOK in plan:
-                table = find_range(table, grant.take(RANGE_LOOK))
+            if RANGE_ACCESS in plan:
+                table = find_range(table, grant.take(RANGE_ACCESS))
             released = release(complete(table, grant), grant)
         return released, write_receipt(grant, self.budget)
 

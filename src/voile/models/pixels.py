@@ -24,7 +24,7 @@ from voile.schema import Category, Number, Schema
 Shape = tuple[int, int, int]
 """Height, width and channels; pixels are listed row by row, channels last."""
 
-RANGE_LOOK = "range of pixels"
+RANGE_ACCESS = "range of pixels"
 
 BRIGHTEST = (1.0, 255.0, 4095.0, 65535.0)
 """Upper ends of the usual ranges of pixels: fractions, and 8, 12 and 16 bits."""

@@ -1,10 +1,10 @@
 """The noise of an additive model's curves, foretold from public facts in closed form.
 
-How much noise is on a curve depends on the plan (how much is spent on which look), the rows in each
-bin, and how strongly the curve is smoothed. The first is `calibrate`'s, the second follows from the
-row count, and the third is that of a column that matters: the prior variance with which training
-begins. Training finds it anew for each column, so columns that matter less are smoothed more, and
-have less noise than is said here.
+How much noise is on a curve depends on the plan (how much is spent on which access), the rows in
+each bin, and how strongly the curve is smoothed. The first is `calibrate`'s, the second follows
+from the row count, and the third is that of a column that matters: the prior variance with which
+training begins. Training finds it anew for each column, so columns that matter less are smoothed
+more, and have less noise than is said here.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from voile.models.ebm.binning import ColumnBins, TargetFacts
 from voile.models.ebm.losses import INSIDE, SquaredLoss, TrainingLoss, start_of
 from voile.models.ebm.model import Link
 from voile.models.ebm.settings import (
-    CATEGORIES_LOOK,
-    NUMBERS_LOOK,
-    ROUNDS_LOOK,
+    CATEGORIES_ACCESS,
+    NUMBERS_ACCESS,
+    ROUNDS_ACCESS,
     Settings,
     choose,
     choose_bins,
@@ -104,7 +104,9 @@ def forecast_additive(
 def most_bins(facts: ForecastFacts, setting: _Setting) -> int:
     """Most intervals of a number, by the rule of the fit."""
     scarce = facts.rows * min(facts.rates, default=1.0)
-    noise = noise_multiplier(setting.plan, ROUNDS_LOOK) * math.sqrt(setting.terms / setting.rounds)
+    noise = noise_multiplier(setting.plan, ROUNDS_ACCESS) * math.sqrt(
+        setting.terms / setting.rounds
+    )
     return choose_bins(facts.rows, scarce, noise * setting.per_unit)
 
 
@@ -127,7 +129,7 @@ def _set_up(facts: ForecastFacts, budget: Budget) -> _Setting:
         target = TargetFacts(float(facts.rows), counts, 0.0, 1.0, none, none)
         loss, intercept, unit = start_of(link, target)
     per_unit = float(facts.rows_per_unit)
-    deviation = noise_multiplier(plan, ROUNDS_LOOK) * loss.cap * per_unit / loss.gain
+    deviation = noise_multiplier(plan, ROUNDS_ACCESS) * loss.cap * per_unit / loss.gain
     terms = len(facts.schema)
     return _Setting(
         loss,
@@ -151,11 +153,11 @@ def _kind(column: Column) -> int | None:
 def _start(setting: _Setting, most: int, kind: int | None) -> TermState:
     """A column before the first round, if its rows are spread evenly."""
     if kind is None:
-        error = noise_multiplier(setting.plan, NUMBERS_LOOK) * math.sqrt(DEPTH) * setting.per_unit
+        error = noise_multiplier(setting.plan, NUMBERS_ACCESS) * math.sqrt(DEPTH) * setting.per_unit
         regular = _intervals(setting.rows, most, error)
         cuts, empty = np.arange(1.0, regular), _EMPTY_OF_NUMBER
     else:
-        error = noise_multiplier(setting.plan, CATEGORIES_LOOK) * setting.per_unit
+        error = noise_multiplier(setting.plan, CATEGORIES_ACCESS) * setting.per_unit
         regular, cuts, empty = kind, np.zeros(0), _EMPTY_OF_CATEGORY
     counts = np.append(np.full(regular, setting.rows / regular), np.zeros(empty))
     bins = ColumnBins(cuts, counts, np.full(len(counts), error))

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from voile.models.descent import STEPS_LOOK, Adam
+from voile.models.descent import STEPS_ACCESS, Adam
 from voile.models.features import Features
 from voile.models.locally_linear.settings import Schedule, Settings, choose, plan_shape
 from voile.planning.facts import ForecastFacts
@@ -44,7 +44,7 @@ def forecast_maps(facts: ForecastFacts, budget: Budget) -> tuple[ColumnNoise, ..
     """
     schedule = choose(Settings(), budget, sampled=facts.rows_per_unit == 1)
     plan = calibrate(budget, plan_shape(facts.schema, schedule, budget.delta))
-    found = foretell_weights(facts, schedule, noise_multiplier(plan, STEPS_LOOK))
+    found = foretell_weights(facts, schedule, noise_multiplier(plan, STEPS_ACCESS))
     # The maps of a class are blended, and two classes are compared.
     score = 2.0 * found.error * math.sqrt(2.0 / schedule.maps)
     squares = {name: _square(column) for name, column in facts.complete.items()}

@@ -1,7 +1,7 @@
 """The noise of prototypes, foretold from public facts in closed form.
 
-The schedule of training (looks, shares, steps) is that of the fit, made from the row count as if it
-had been released; centre and radius are those of evenly spread rows. A learned metric cannot be
+The schedule of training (accesses, shares, steps) is that of the fit, made from the row count as if
+it had been released; centre and radius are those of evenly spread rows. A learned metric cannot be
 foretold: its accesses are paid for, and its space is taken to be that without one.
 """
 
@@ -15,13 +15,13 @@ from voile.models.features import Features
 from voile.models.lvq.model import Kind
 from voile.models.lvq.queries import COUNT_WEIGHT, SCATTER_WEIGHT
 from voile.models.lvq.settings import (
-    CENTRE_LOOK,
+    CENTRE_ACCESS,
     CLIP,
-    CLUSTERS_LOOK,
-    MEANS_LOOK,
+    CLUSTERS_ACCESS,
+    MEANS_ACCESS,
     MOST_STEPS,
     REST,
-    STEPS_LOOK,
+    STEPS_ACCESS,
     STRIDE,
     TRAVEL,
     Settings,
@@ -63,7 +63,7 @@ def forecast_prototypes(
     plan = calibrate(budget, plan_shape(schema, budget.delta))
     d = len(Features(facts.complete))
     radius = math.sqrt(sum(map(_variance, facts.complete.values())))
-    error = noise_multiplier(plan, CENTRE_LOOK) * math.sqrt(3.0) * each
+    error = noise_multiplier(plan, CENTRE_ACCESS) * math.sqrt(3.0) * each
     accesses = [event for event in plan.events if isinstance(event, Gaussian)]
     total = math.fsum(one.count / one.noise_multiplier**2 for one in accesses)
     start = Start(
@@ -81,18 +81,18 @@ def forecast_prototypes(
         return noise_multiplier(plan, REST) * math.sqrt(count / share) * bound * each
 
     scatter = SCATTER_WEIGHT**2 if schedule.scatter else 0.0
-    of_means = noise(MEANS_LOOK, math.sqrt(1.0 + COUNT_WEIGHT**2 + scatter))
+    of_means = noise(MEANS_ACCESS, math.sqrt(1.0 + COUNT_WEIGHT**2 + scatter))
     counts = np.maximum(rows * np.array(facts.rates), 0.1 * rows / len(facts.rates))
     errors = of_means / counts
     kept = _AWAY**2 / (_AWAY**2 + d * errors**2)
     variance = errors**2
     several = len(schedule.labels) / len(facts.rates)
     if several > 1:
-        found = noise(CLUSTERS_LOOK, math.sqrt(1.0 + COUNT_WEIGHT**2)) / (counts / several)
+        found = noise(CLUSTERS_ACCESS, math.sqrt(1.0 + COUNT_WEIGHT**2)) / (counts / several)
         variance = found**2
     if schedule.steps:
         typical = 2.0 * settings.typical / (1.0 - settings.typical)
-        one = noise(STEPS_LOOK, CLIP)
+        one = noise(STEPS_ACCESS, CLIP)
         variance = variance + _of_steps(schedule.steps, d, rows, several, typical, one)
     relative = start.radius_error**2 + (of_means / COUNT_WEIGHT / counts) ** 2
     away = (_AWAY * radius) ** 2 / d

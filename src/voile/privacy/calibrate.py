@@ -63,7 +63,7 @@ def threshold_step(label: str, weight: float, *, delta: float, count: int = 1) -
 
 
 def approximate_step(label: str, weight: float, *, delta: float, count: int = 1) -> Step:
-    """A step of ``count`` (epsilon, delta)-DP looks; ``delta`` is for each of them, and stays."""
+    """A step of ``count`` (epsilon, delta)-DP accesses; ``delta`` is for each, and stays."""
     return Step(label, Approximate(count, math.sqrt(weight / count), delta))
 
 

@@ -18,7 +18,7 @@ from voile.privacy.budget import plain_float
 from voile.strict import Strict, show
 
 _PLAN = Strict(LedgerError, "a plan")
-_MOST_LOOKS = 2**53
+_MOST_ACCESSES = 2**53
 """Up to here whole numbers are exact as floats."""
 
 _LARGEST = 1e50
@@ -41,7 +41,7 @@ class Event(Writable):
 
     def __post_init__(self) -> None:
         count = plain_float(self.count)
-        if not (0 <= count < _MOST_LOOKS and count.is_integer()):
+        if not (0 <= count < _MOST_ACCESSES and count.is_integer()):
             raise SettingError(
                 f"The 'count' of an event must be a whole number >= 0, below 2**53. Got "
                 f"{show(self.count)} instead."

@@ -1,4 +1,4 @@
-"""Permission to look: the steps of a paid plan, each usable as often as it was announced."""
+"""Permission to access rows: the steps of a paid plan, each usable as often as it was announced."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class Grant:
         return Ticket(self, label, event)
 
     def resume(self, used: Mapping[str, int]) -> None:
-        """Count looks, by step, that were used before a restart."""
+        """Count accesses, by step, that were used before a restart."""
         with self._lock:
             for label, count in used.items():
                 self._taken[label] += count

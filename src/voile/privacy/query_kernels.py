@@ -32,7 +32,7 @@ _GUIDE = 1024
 
 
 @njit(cache=True, nogil=True)
-def _clipped_total(shares, bound, units, signed, weights, total):  # type: ignore[no-untyped-def]
+def _clipped_total(shares, bound, units, signed, weights, total):
     rows, size = shares.shape
     # The computed norm may be too small by about size ulps; the limit gives that away beforehand.
     limit = bound * (1.0 - (size + 16) * 2.3e-16)
@@ -100,7 +100,7 @@ def clipped_total(
 
 
 @njit(cache=True, nogil=True)
-def _add_cells(cells, units, weights, counts):  # type: ignore[no-untyped-def]
+def _add_cells(cells, units, weights, counts):
     for i in range(len(cells)):
         counts[cells[i]] += np.int64(weights[i] * units)
 
@@ -121,7 +121,7 @@ def or_none(weights: Weights | None) -> Weights:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _leaf_counts(values, lower, half, units, weights, counts):  # type: ignore[no-untyped-def]
+def _leaf_counts(values, lower, half, units, weights, counts):
     leaves = len(counts) - 1
     for i in range(len(values)):
         value = values[i]
@@ -156,7 +156,7 @@ def leaf_counts(
 
 
 @njit(cache=True, nogil=True)
-def _place(values, cuts, guide, scale, missing, result):  # type: ignore[no-untyped-def]
+def _place(values, cuts, guide, scale, missing, result):
     count, last = len(cuts), len(guide) - 1
     for i in range(len(values)):
         value = values[i]

@@ -318,7 +318,7 @@ THINGS = {
         strategy="release",
         queries=3,
     ),
-    "desk": lambda: ClientAgent(
+    "agent": lambda: ClientAgent(
         protect(HIDDEN_ROWS, HIDDEN_CLASSES, schema=HIDDEN_SCHEMA),
         Ledger(Budget(1.0, 1e-6)),
         name="c",

@@ -103,7 +103,7 @@ def _sums(epsilon: float, delta: float, gaussian: Gaussian) -> tuple[Trial, ...]
     def several(table: PrivateTable, ticket: Ticket) -> float:
         tickets = [ticket, *(ticket.grant.take("look") for _ in range(sampled.count - 1))]
         seen = [gaussian_sum(table, CategoryCounts("kind", 3), one).values[2] for one in tickets]
-        # Nobody else is in this level: the likelihood ratio, look by access.
+        # Nobody else is in this level: the likelihood ratio, access by access.
         ratio = (np.array(seen) - 0.5) / sampled.noise_multiplier**2
         return float(np.logaddexp(math.log(0.95), math.log(0.05) + ratio).sum())
 

@@ -9,9 +9,8 @@ import numpy as np
 
 from voile.explain.blackbox.trust import read_trust
 from voile.explain.ebm.text import cut_text
-from voile.explain.locally_linear.overall_text import wrapped
 from voile.explain.lvq.text import brief
-from voile.explain.wording import noisy, short, signed
+from voile.explain.wording import noisy, short, signed, wrapped
 
 if TYPE_CHECKING:
     from voile.explain.blackbox.local import BlackBoxLocalExplanation

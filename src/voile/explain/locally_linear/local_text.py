@@ -9,14 +9,14 @@ from numpy.typing import NDArray
 
 from voile.explain.ebm.text import cut_text
 from voile.explain.explained_feature import sum_columns
-from voile.explain.locally_linear.overall_text import no_rows_text, wrapped
+from voile.explain.locally_linear.overall_text import no_rows_text
 from voile.explain.lvq.text import FEEBLE, brief
-from voile.explain.wording import noisy, percent, short, signed
+from voile.explain.wording import list_rows, noisy, percent, short, signed, wrapped
 
 if TYPE_CHECKING:
     from voile.explain.locally_linear.local import FilterDecision, LocallyLinearLocalExplanation
 
-MOST_ROWS, MOST_NAME, MOST_VALUE, MOST_PARTS = 5, 24, 20, 8
+MOST_NAME, MOST_VALUE, MOST_PARTS = 24, 20, 8
 
 Floats = NDArray[np.float64]
 
@@ -96,18 +96,12 @@ def filled_text(explanation: LocallyLinearLocalExplanation, row: int, *, most: i
 
 def decisions_text(explanation: LocallyLinearLocalExplanation) -> str:
     """A few lines per row: why, and what each column added."""
-    count = len(explanation)
-    lines = [
-        f"{'Row' if count == 1 else 'Rows'} explained: {count}. Parts and the base add up to the "
-        f"lead in score over the next class,",
-        "± two standard errors of the privacy noise of the filters.",
-    ]
-    for row in range(min(count, MOST_ROWS)):
-        lines += ["", *_row_lines(explanation, row)]
-    if count > MOST_ROWS:
-        lines += ["", f"... and {count - MOST_ROWS} more rows: to_frame() has them all"]
     told = (no_rows_text(explanation.receipt), explanation.cost, explanation.receipt.guarantee)
-    return "\n".join([*lines, "", *(line for text in told for line in wrapped(text, ""))])
+    lead = (
+        "Parts and the base add up to the lead in score over the next class,",
+        "± two standard errors of the privacy noise of the filters.",
+    )
+    return list_rows(len(explanation), lead, lambda row: _row_lines(explanation, row), told)
 
 
 def _row_lines(explanation: LocallyLinearLocalExplanation, row: int) -> list[str]:

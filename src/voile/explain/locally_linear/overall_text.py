@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import textwrap
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from voile.explain.ebm.text import cut_text
 from voile.explain.picture_shape import picture_text
-from voile.explain.wording import noisy, percent, short, signed
+from voile.explain.wording import noisy, percent, short, signed, wrapped
 
 if TYPE_CHECKING:
     from voile.explain.locally_linear.overall import LocallyLinearExplanation
@@ -123,8 +122,3 @@ def bank_text(bank: LocallyLinearExplanation) -> str:
 def _feature_line(bank: LocallyLinearExplanation, k: int, j: int) -> str:
     number = noisy(float(bank.contrast[k, j]), float(bank.contrast_errors[k, j]))
     return f"    {cut_text(bank.features[j].name, MOST_NAME):<{MOST_NAME}}  {number}"
-
-
-def wrapped(text: str, indent: str = "  ") -> list[str]:
-    """Break a text into lines, all but the first indented."""
-    return textwrap.wrap(text, 96, initial_indent=indent, subsequent_indent="  ")

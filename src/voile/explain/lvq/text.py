@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from voile.explain.ebm.text import cut_text
-from voile.explain.wording import noisy, percent, short, signed
+from voile.explain.wording import list_rows, noisy, percent, short, signed, wrapped
 
 if TYPE_CHECKING:
     from voile.explain.explained_feature import ExplainedFeature
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from voile.explain.lvq.overall import LVQExplanation
     from voile.privacy.receipt import Receipt
 
-MOST_ROWS, MOST_PROTOTYPES, MOST_NAME, MOST_VALUE, MOST_PARTS = 5, 20, 24, 20, 8
+MOST_PROTOTYPES, MOST_NAME, MOST_VALUE, MOST_PARTS = 20, 24, 20, 8
 
 FEEBLE = 0.05
 """A sentence leaves out what adds less than this part of the strongest column."""
@@ -111,7 +110,7 @@ def prototypes_text(explanation: LVQExplanation) -> str:
     told = [empty_text(explanation)] if explanation.empty_classes else []
     told += [relevance_text(explanation), no_rows_text(explanation.receipt)]
     told += [explanation.cost, explanation.receipt.guarantee]
-    return "\n".join([*lines, *(line for text in told for line in _wrapped(text))])
+    return "\n".join([*lines, *(line for text in told for line in wrapped(text))])
 
 
 def empty_text(explanation: LVQExplanation) -> str:
@@ -227,32 +226,26 @@ def changes_text(explanation: LVQLocalExplanation, row: int) -> str:
 
 def decisions_text(explanation: LVQLocalExplanation) -> str:
     """A few lines per row: why, what each column added, and what would change it."""
-    count = len(explanation)
-    lines = [
-        f"{'Row' if count == 1 else 'Rows'} explained: {count}. Parts add up to the difference of "
-        f"squared distances,",
-        "± two standard errors of the privacy noise of the prototypes.",
-    ]
-    for row in range(min(count, MOST_ROWS)):
-        lines += ["", *_row_lines(explanation, row)]
-    if count > MOST_ROWS:
-        lines += ["", f"... and {count - MOST_ROWS} more rows: to_frame() has them all"]
     told = (no_rows_text(explanation.receipt), explanation.cost, explanation.receipt.guarantee)
-    return "\n".join([*lines, "", *(line for text in told for line in _wrapped(text, ""))])
+    lead = (
+        "Parts add up to the difference of squared distances,",
+        "± two standard errors of the privacy noise of the prototypes.",
+    )
+    return list_rows(len(explanation), lead, lambda row: _row_lines(explanation, row), told)
 
 
 def _row_lines(explanation: LVQLocalExplanation, row: int) -> list[str]:
     one = explanation.decisions[row]
     lines = [
-        *_wrapped(decision_title(explanation, row), ""),
-        *_wrapped(decision_text(explanation, row)),
+        *wrapped(decision_title(explanation, row), ""),
+        *wrapped(decision_text(explanation, row)),
     ]
     if one.wrong < 0:
         return lines
     if explanation.image_shape is None:
         lines += _part_lines(explanation, row)
     told = (doubt_text(one), changes_text(explanation, row))
-    return [*lines, *(line for text in told for line in _wrapped(text))]
+    return [*lines, *(line for text in told for line in wrapped(text))]
 
 
 def _part_lines(explanation: LVQLocalExplanation, row: int) -> list[str]:
@@ -272,10 +265,6 @@ def _part_lines(explanation: LVQLocalExplanation, row: int) -> list[str]:
         lines.append(f"  {name:<{MOST_NAME + 32}}  {signed(float(parts[rest].sum())):>8}")
     total, _, noise = noisy(one.gap, one.gap_error).partition(" ")
     return [*lines, f"  {'together':<{MOST_NAME + 32}}  {total:>8} {noise}".rstrip()]
-
-
-def _wrapped(text: str, indent: str = "  ") -> list[str]:
-    return textwrap.wrap(text, 96, initial_indent=indent, subsequent_indent="  ")
 
 
 def _strongest(explanation: LVQLocalExplanation, row: int, sign: int, most: int = 3) -> str:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from voile.federated.fedavg.placement import target_layers
 from voile.federated.fedavg.settings import (
     PLACED,
-    ROUNDS_LOOK,
+    ROUNDS_ACCESS,
     Settings,
     check_schema,
     plan_shape,
@@ -130,7 +130,7 @@ def fit_model(job: FitJob, settings: Settings, clients: int) -> NetworkModel:
         plan = job.plan(plan_shape(settings.fraction, settings.rounds))
         unit, take_turn = CLIENT, _protect(job, schedule)
     else:
-        plan = Plan((Step(ROUNDS_LOOK, Unprotected(settings.rounds)),))
+        plan = Plan((Step(ROUNDS_ACCESS, Unprotected(settings.rounds)),))
         unit, take_turn = None, (_publish if settings.published else _average)(job, schedule)
     grant = job.ledger.pay(
         plan, job.table, f"{job.what} ({_WHOLE})" if unit else job.what, unit=unit
@@ -139,7 +139,7 @@ def fit_model(job: FitJob, settings: Settings, clients: int) -> NetworkModel:
     weights = initial_weights(description)
     with looking_at_rows(), progress_bar("rounds", settings.rounds) as progress:
         for turn in range(settings.rounds):
-            weights = take_turn(grant.take(ROUNDS_LOOK), weights, turn)
+            weights = take_turn(grant.take(ROUNDS_ACCESS), weights, turn)
             progress(turn + 1)
     receipt = _receipt(job, schedule, grant)
     return NetworkModel(

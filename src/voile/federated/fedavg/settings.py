@@ -26,7 +26,7 @@ from voile.privacy.calibrate import gaussian_step, poisson_step
 from voile.privacy.events import Plan
 from voile.schema import Category, Number, Schema
 
-ROUNDS_LOOK = "rounds"
+ROUNDS_ACCESS = "rounds"
 
 Noise = Literal["none", "dp_faithful", "random_faithful", "gradcam_faithful", "client"]
 NOISES: tuple[str, ...] = get_args(Noise)
@@ -181,5 +181,5 @@ def check_schema(schema: Schema, settings: Settings) -> int:
 def plan_shape(fraction: float, rounds: int) -> Plan:
     """All rounds of a guarantee for whole clients, each sampled by a coin of its own."""
     if fraction < 1.0:
-        return Plan((poisson_step(ROUNDS_LOOK, 1.0, rate=fraction, count=rounds),))
-    return Plan((gaussian_step(ROUNDS_LOOK, 1.0, count=rounds),))
+        return Plan((poisson_step(ROUNDS_ACCESS, 1.0, rate=fraction, count=rounds),))
+    return Plan((gaussian_step(ROUNDS_ACCESS, 1.0, count=rounds),))

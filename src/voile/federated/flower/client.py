@@ -46,7 +46,7 @@ class AnswersMessages(Protocol):
 OpenAgent = Callable[[Context], AnswersMessages]
 
 _agents: dict[tuple[int, int], AnswersMessages] = {}
-"""Desks of this process, by run and node."""
+"""Client agents of this process, by run and node."""
 
 _opening = threading.Lock()
 
@@ -111,7 +111,7 @@ def _answer(
     # Whoever introduces itself is ready: opening a large table must not cost the first round.
     introduction = Introduction(name_of(context)).to_bytes() if kind == "hello" else None
     usual = "resident" if _is_short_lived() else "here"
-    where = context.node_config.get("desk", context.run_config.get("desk", usual))
+    where = context.node_config.get("agent", context.run_config.get("agent", usual))
     if where == "here":
         agent = _agent_here(open_agent, context)
         return "answer", agent.answer(body) if introduction is None else introduction

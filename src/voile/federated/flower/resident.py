@@ -47,7 +47,7 @@ _LONGEST = 1 << 32
 """Bytes of a message: more is a fault, not a message."""
 
 _started: list[subprocess.Popen[bytes]] = []
-"""Desks that this process has started; they outlive it."""
+"""Client agents that this process has started; they outlive it."""
 
 _LONGEST_PATH = 100
 """Characters of a socket's path that every Unix takes."""

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from voile.models.ebm.model import Link
 from voile.models.ebm.queries import BinLayout
-from voile.models.ebm.settings import CATEGORIES_LOOK, NUMBERS_LOOK, TARGET_LOOK
+from voile.models.ebm.settings import CATEGORIES_ACCESS, NUMBERS_ACCESS, TARGET_ACCESS
 from voile.privacy.discovery import find_histogram
 from voile.privacy.grant import Grant
 from voile.privacy.mechanisms import gaussian_sum
@@ -61,10 +61,10 @@ def release_target(table: PrivateTable, grant: Grant) -> TargetFacts:
     none = np.zeros(0)
     if isinstance(target, Category):
         listed = len(target.levels or ())
-        release = gaussian_sum(table, CategoryCounts(TARGET, listed), grant.take(TARGET_LOOK))
+        release = gaussian_sum(table, CategoryCounts(TARGET, listed), grant.take(TARGET_ACCESS))
         counts = np.maximum(release.values[:listed], 1.0)
         return TargetFacts(float(counts.sum()), counts, 0.0, 1.0, none, none)
-    found = find_histogram(table, TARGET, grant.take(TARGET_LOOK))
+    found = find_histogram(table, TARGET, grant.take(TARGET_ACCESS))
     lower, upper = found.edges[0], found.edges[-1]
     half = upper / 2 - lower / 2
     middles = (found.edges[1:] / 2 + found.edges[:-1] / 2 - (lower / 2 + upper / 2)) / half
@@ -96,12 +96,12 @@ def find_bins(table: PrivateTable, grant: Grant, bins: int) -> tuple[ColumnBins,
     for name, column in table.schema.items():
         if isinstance(column, Category):
             query = CategoryCounts(name, len(column.levels or ()))
-            release = gaussian_sum(table, query, grant.take(CATEGORIES_LOOK))
+            release = gaussian_sum(table, query, grant.take(CATEGORIES_ACCESS))
             errors = np.full(query.size, release.standard_error)
             counts = _without_missing(release.values, column)
             result.append(ColumnBins(np.zeros(0), counts, errors))
             continue
-        ticket = grant.take(NUMBERS_LOOK)
+        ticket = grant.take(NUMBERS_ACCESS)
         found = find_histogram(table, name, ticket, resolution=2 * bins).equal_mass(bins)
         result.append(
             ColumnBins(

@@ -25,7 +25,7 @@ from voile.models.ebm.queries import (
     check_state,
     keeps,
 )
-from voile.models.ebm.settings import STEPS_LOOK
+from voile.models.ebm.settings import STEPS_ACCESS
 from voile.models.ebm.train import Trained
 from voile.models.public_numbers import check_wholes
 from voile.privacy.grant import Grant
@@ -124,7 +124,7 @@ def train_cyclic(
     Parameters
     ----------
     table, grant, layout, bins, target
-        As for `voile.models.ebm.train.train`; the grant holds epochs x columns looks.
+        As for `voile.models.ebm.train.train`; the grant holds epochs x columns accesses.
     splits : numpy Generator
         Draws the random splits, which are public.
     """
@@ -143,7 +143,7 @@ def train_cyclic(
         for k, one in enumerate(bins):
             leaf = _random_leaves(len(one.counts), len(one.cuts) > 0, splits)
             query = LeafSums(layout, scores, intercept, k, leaf)
-            release = gaussian_sum(table, query, grant.take(STEPS_LOOK))
+            release = gaussian_sum(table, query, grant.take(STEPS_ACCESS))
             mass = np.bincount(leaf, weights=np.maximum(one.counts, 0.0))
             mass = np.maximum(mass, np.maximum(release.standard_error, 1.0))
             scores = scores.copy()

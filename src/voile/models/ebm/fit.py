@@ -15,7 +15,7 @@ from voile.models.ebm.model import EBMModel, Link, Term
 from voile.models.ebm.queries import BinLayout
 from voile.models.ebm.settings import (
     BINS_BELOW,
-    ROUNDS_LOOK,
+    ROUNDS_ACCESS,
     Direction,
     Schedule,
     Settings,
@@ -93,7 +93,7 @@ def _release(
 
 def _most_bins(table: PrivateTable, grant: Grant, target: TargetFacts, rounds: int) -> int:
     """By the noise that one column's sums have after all rounds."""
-    event = grant.plan[ROUNDS_LOOK]
+    event = grant.plan[ROUNDS_ACCESS]
     noise = 0.0
     if isinstance(event, Gaussian):
         noise = event.noise_multiplier * math.sqrt(len(table.schema) / rounds)

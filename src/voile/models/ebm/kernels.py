@@ -17,7 +17,7 @@ from voile.privacy.query_kernels import Weights, or_none
 
 
 @njit(cache=True, nogil=True)
-def _logit(bins, target, offsets, scores, intercept, cap, units, weights, total):  # type: ignore[no-untyped-def]
+def _logit(bins, target, offsets, scores, intercept, cap, units, weights, total):
     rows, terms = bins.shape
     for i in range(rows):
         if target[i] < 0.0:
@@ -36,7 +36,7 @@ def _logit(bins, target, offsets, scores, intercept, cap, units, weights, total)
 
 
 @njit(cache=True, nogil=True)
-def _softmax(bins, target, offsets, scores, intercept, cap, units, weights, total):  # type: ignore[no-untyped-def]
+def _softmax(bins, target, offsets, scores, intercept, cap, units, weights, total):
     rows, terms = bins.shape
     outputs = len(intercept)
     p = np.empty(outputs)
@@ -84,7 +84,7 @@ def _softmax(bins, target, offsets, scores, intercept, cap, units, weights, tota
 
 
 @njit(cache=True, nogil=True)
-def _squared(bins, target, offsets, scores, intercept, cap, units, weights, total):  # type: ignore[no-untyped-def]
+def _squared(bins, target, offsets, scores, intercept, cap, units, weights, total):
     rows, terms = bins.shape
     for i in range(rows):
         if math.isnan(target[i]):
@@ -99,7 +99,7 @@ def _squared(bins, target, offsets, scores, intercept, cap, units, weights, tota
 
 
 @njit(cache=True, nogil=True)
-def _sizes(bins, target, offsets, scores, intercept, cells):  # type: ignore[no-untyped-def]
+def _sizes(bins, target, offsets, scores, intercept, cells):
     rows, terms = bins.shape
     for i in range(rows):
         if math.isnan(target[i]):
@@ -172,7 +172,7 @@ def residual_sizes(
 
 
 @njit(cache=True, nogil=True)
-def _pairs(bins, offsets, groups, across, units, weights, total):  # type: ignore[no-untyped-def]
+def _pairs(bins, offsets, groups, across, units, weights, total):
     rows, terms = bins.shape
     found = np.empty(terms, dtype=np.int64)
     for i in range(rows):
@@ -205,7 +205,7 @@ def pair_totals(
 
 
 @njit(cache=True, nogil=True)
-def _leaves(  # type: ignore[no-untyped-def]
+def _leaves(
     bins, target, offsets, scores, intercept, logistic, cap, units, term, leaf, weights, total
 ):
     rows, terms = bins.shape

@@ -25,13 +25,13 @@ from voile.schema import Category, Number, Schema
 Method = Literal["rounds", "cyclic"]
 Direction = Literal["increasing", "decreasing"]
 
-TARGET_LOOK = "the target"
-NUMBERS_LOOK = "bins of numbers"
-CATEGORIES_LOOK = "levels of categories"
-ROUNDS_LOOK = "rounds"
-SIZES_LOOK = "sizes of residuals"
-PAIRS_LOOK = "pairs of columns"
-STEPS_LOOK = "cyclic steps"
+TARGET_ACCESS = "the target"
+NUMBERS_ACCESS = "bins of numbers"
+CATEGORIES_ACCESS = "levels of categories"
+ROUNDS_ACCESS = "rounds"
+SIZES_ACCESS = "sizes of residuals"
+PAIRS_ACCESS = "pairs of columns"
+STEPS_ACCESS = "cyclic steps"
 
 SIZE_ROUNDS = (1, 2, 4, 8, 12, 16)
 """Rounds before which the sizes of residuals are looked at (regression)."""
@@ -102,35 +102,35 @@ def plan_shape(schema: Schema, schedule: Schedule, delta: float) -> Plan:
     if not schedule.cyclic:
         return Plan(tuple(_steps(schema, schedule.rounds, delta)))
     # One access per epoch and column.
-    steps = [s for s in _steps(schema, 1, delta) if s.label != ROUNDS_LOOK]
+    steps = [s for s in _steps(schema, 1, delta) if s.label != ROUNDS_ACCESS]
     left = 1.0 - (DISCOVERY if not schema.known else 0.0)
     share = left * (1.0 - _TARGET - _BINS)
     accesses = schedule.rounds * len(schema)
-    return Plan((*steps, gaussian_step(STEPS_LOOK, share, count=accesses)))
+    return Plan((*steps, gaussian_step(STEPS_ACCESS, share, count=accesses)))
 
 
 def _steps(schema: Schema, rounds: int, delta: float) -> list[Step]:
     numbers, categories = len(schema.numbers), len(schema.categories)
     steps: list[Step] = list(discovery_shape(schema, DISCOVERY, delta))
     left = 1.0 - (DISCOVERY if steps else 0.0)
-    steps.append(gaussian_step(TARGET_LOOK, left * _TARGET))
+    steps.append(gaussian_step(TARGET_ACCESS, left * _TARGET))
     total = _NUMBER_WEIGHT * numbers + categories
     if numbers:
         share = left * _BINS * _NUMBER_WEIGHT * numbers / total
-        steps.append(gaussian_step(NUMBERS_LOOK, share, count=numbers))
+        steps.append(gaussian_step(NUMBERS_ACCESS, share, count=numbers))
     if categories:
         share = left * _BINS * categories / total
-        steps.append(gaussian_step(CATEGORIES_LOOK, share, count=categories))
+        steps.append(gaussian_step(CATEGORIES_ACCESS, share, count=categories))
     rest = 1.0 - _TARGET - _BINS
     if isinstance(schema.target, Number) and rounds > 1:
         accesses = sum(number < rounds for number in SIZE_ROUNDS)
-        steps.append(gaussian_step(SIZES_LOOK, left * _SIZES, count=accesses))
+        steps.append(gaussian_step(SIZES_ACCESS, left * _SIZES, count=accesses))
         rest -= _SIZES
         if len(schema) > 1:
             pairs = min(max(_PAIRS_EACH * len(schema), _PAIRS_LEAST), _PAIRS_MOST)
-            steps.append(gaussian_step(PAIRS_LOOK, left * pairs))
+            steps.append(gaussian_step(PAIRS_ACCESS, left * pairs))
             rest -= pairs
-    steps.append(gaussian_step(ROUNDS_LOOK, left * rest, count=rounds))
+    steps.append(gaussian_step(ROUNDS_ACCESS, left * rest, count=rounds))
     return steps
 
 

@@ -27,7 +27,7 @@ from voile.models.ebm.queries import (
     ResidualSums,
     whole_mixing,
 )
-from voile.models.ebm.settings import PAIRS_LOOK, ROUNDS_LOOK, SIZE_ROUNDS, SIZES_LOOK
+from voile.models.ebm.settings import PAIRS_ACCESS, ROUNDS_ACCESS, SIZE_ROUNDS, SIZES_ACCESS
 from voile.models.ebm.smoothing import share_out, smooth
 from voile.models.ebm.terms import TermState, start_term
 from voile.privacy.events import Gaussian
@@ -90,7 +90,7 @@ def train(
     ----------
     table : PrivateTable
     grant : Grant
-        Holds ``rounds`` accesses of `ROUNDS_LOOK`; for regression also those of `SIZES_LOOK`.
+        Holds ``rounds`` accesses of `ROUNDS_ACCESS`; for regression also those of `SIZES_ACCESS`.
     layout, bins, target
         What was released before.
     rounds : int
@@ -124,7 +124,7 @@ class _Training:
         self.target, self.shape = target, shape
         self.outputs = layout.outputs
         self.loss, self.intercept, self.unit = start_of(layout.link, target)
-        event = grant.plan[ROUNDS_LOOK]
+        event = grant.plan[ROUNDS_ACCESS]
         self.multiplier = event.noise_multiplier if isinstance(event, Gaussian) else 0.0
         self.scores = np.zeros((int(layout.offsets[-1]), self.outputs))
         self.terms = [self._term(one) for one in bins]
@@ -135,7 +135,7 @@ class _Training:
         self.discount = DISCOUNT[layout.link]
         self.swept = 1.0
         self.best: tuple[float, Floats, Floats, TrainingLoss] | None = None
-        self.pairs = self._release_pairs(bins) if PAIRS_LOOK in grant.plan else None
+        self.pairs = self._release_pairs(bins) if PAIRS_ACCESS in grant.plan else None
         self.intercept_variance = np.zeros(self.outputs)
 
     # -- noise --------------------------------------------------------------------------------
@@ -164,7 +164,7 @@ class _Training:
     def _release_pairs(self, bins: tuple[ColumnBins, ...]) -> ColumnPairs:
         groups = np.concatenate([group_bins(one.counts, len(one.cuts) > 0) for one in bins])
         query = PairCounts(self.layout, groups)
-        release = gaussian_sum(self.table, query, self.grant.take(PAIRS_LOOK))
+        release = gaussian_sum(self.table, query, self.grant.take(PAIRS_ACCESS))
         tables = ColumnPairs(self.layout, groups, [t.counts for t in self.terms], release)
         # Steps through noised tables are shortened as their noise grows.
         self.swept = 1.0 / (1.0 + 2.0 * tables.doubt)
@@ -236,7 +236,7 @@ class _Training:
     def _measure_residuals(self) -> None:
         """Set the clip of the next round by a noised histogram of absolute residuals."""
         query = ResidualSizes(self.layout, self.scores, self.intercept)
-        release = gaussian_sum(self.table, query, self.grant.take(SIZES_LOOK))
+        release = gaussian_sum(self.table, query, self.grant.take(SIZES_ACCESS))
         edges = np.concatenate([[0.0], SIZE_CUTS, [2.0]])
         loss = squared_loss((edges[1:] + edges[:-1]) / 2, release.values[:-1], edges[1:])
         if self.best is not None and loss.cap > _WORSE * self.best[0]:
@@ -251,7 +251,7 @@ class _Training:
     def _round(self, *, first: bool, anew: bool) -> None:
         deviation = self.deviation
         query = self._query(self.mixing)
-        release = gaussian_sum(self.table, query, self.grant.take(ROUNDS_LOOK))
+        release = gaussian_sum(self.table, query, self.grant.take(ROUNDS_ACCESS))
         values = release.values.reshape(-1, self.outputs) * 2.0**MIXING_BITS / self.loss.gain
         spreads = self._spreads()
         self.age = self.discount * self.age + 1.0

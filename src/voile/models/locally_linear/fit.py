@@ -17,8 +17,8 @@ from voile.models.locally_linear.projections import (
 )
 from voile.models.locally_linear.queries import COUNT_WEIGHT, ClassPoints, Directions, MapSteps
 from voile.models.locally_linear.settings import (
-    CENTRE_LOOK,
-    MEANS_LOOK,
+    CENTRE_ACCESS,
+    MEANS_ACCESS,
     Schedule,
     Settings,
     check,
@@ -83,7 +83,7 @@ def _look_around(table: PrivateTable, grant: Grant, schedule: Schedule) -> tuple
         raise too_little_found("no level of any column", "the levels")
     plain = schedule.uncentred(schema)
     query = Directions(plain)
-    release = gaussian_sum(table, query, grant.take(CENTRE_LOOK))
+    release = gaussian_sum(table, query, grant.take(CENTRE_ACCESS))
     rows, mean, length = query.split(release.values)
     if schedule.centring == "none":
         return plain, rows
@@ -99,7 +99,7 @@ def _look_around(table: PrivateTable, grant: Grant, schedule: Schedule) -> tuple
 def _release_means(table: PrivateTable, grant: Grant, inputs: Inputs) -> Floats:
     """Release the mean point of each class, drawn to the mean of all as far as its noise says."""
     query = ClassPoints(inputs)
-    release = gaussian_sum(table, query, grant.take(MEANS_LOOK))
+    release = gaussian_sum(table, query, grant.take(MEANS_ACCESS))
     sums, counts = query.split(release.values)
     # A class that hardly anybody has would get the noise alone, divided by next to nothing.
     least = max(4.0 * release.standard_error / COUNT_WEIGHT, 1.0)

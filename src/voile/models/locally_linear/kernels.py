@@ -14,7 +14,7 @@ _f = np.float32
 
 
 @njit(inline="always", nogil=True)
-def _exp(x):  # type: ignore[no-untyped-def]  # pragma: no cover
+def _exp(x):  # pragma: no cover
     """Fast exp for x <= 0, within 10^-3 of the true value and far less near 0; vectorises."""
     x = max(x, _f(-40.0)) * _f(1.0 / 64.0)
     r = _f(1.0) + x * (
@@ -30,7 +30,7 @@ def _exp(x):  # type: ignore[no-untyped-def]  # pragma: no cover
 
 
 @njit(cache=True, nogil=True, fastmath={"contract", "reassoc", "arcp"})
-def _coefficients(g, unit, beta, own, classes, maps, f, s):  # type: ignore[no-untyped-def]  # pragma: no cover
+def _coefficients(g, unit, beta, own, classes, maps, f, s):  # pragma: no cover
     """Turn the scores ``g`` of one copy into the coefficients of its gradient, in place."""
     for k in range(classes):
         first = k * maps
@@ -63,7 +63,7 @@ def _coefficients(g, unit, beta, own, classes, maps, f, s):  # type: ignore[no-u
 
 
 @njit(cache=True, nogil=True, fastmath={"contract", "reassoc", "arcp"})
-def _dot(a, b):  # type: ignore[no-untyped-def]  # pragma: no cover
+def _dot(a, b):  # pragma: no cover
     result = _f(0.0)
     for j in range(len(a)):
         result += a[j] * b[j]
@@ -71,7 +71,7 @@ def _dot(a, b):  # type: ignore[no-untyped-def]  # pragma: no cover
 
 
 @njit(cache=True, nogil=True)
-def _whole_dot(a, b):  # type: ignore[no-untyped-def]  # pragma: no cover
+def _whole_dot(a, b):  # pragma: no cover
     # Points are no longer than 2^11, so by Cauchy and Schwarz no partial sum reaches 2^23.
     result = np.int32(0)
     for j in range(len(a)):
@@ -80,14 +80,14 @@ def _whole_dot(a, b):  # type: ignore[no-untyped-def]  # pragma: no cover
 
 
 @njit(cache=True, nogil=True)
-def _write(g, scale, out):  # type: ignore[no-untyped-def]  # pragma: no cover
+def _write(g, scale, out):  # pragma: no cover
     for j in range(len(g)):
         # Nothing times what is not a number would be no number.
         out[j] = np.trunc(g[j] * scale) if scale > _f(0.0) else 0.0
 
 
 @njit(cache=True, nogil=True)
-def _scale(squared, doubt, clip, largest, most, unit):  # type: ignore[no-untyped-def]  # pragma: no cover
+def _scale(squared, doubt, clip, largest, most, unit):  # pragma: no cover
     """What coefficients are multiplied by so that the row stays within ``clip``, in whole units.
 
     ``doubt`` bounds the rounding error of ``squared``.
@@ -101,7 +101,7 @@ def _scale(squared, doubt, clip, largest, most, unit):  # type: ignore[no-untype
 
 
 @njit(cache=True, nogil=True)
-def blend_copies(  # type: ignore[no-untyped-def]  # pragma: no cover
+def blend_copies(  # pragma: no cover
     scores, points, own, classes, maps, unit, beta, bias, clip, most, whole, out
 ):
     """Coefficients of whole rows, each the mean over the row's copies, cut to whole numbers.
@@ -159,7 +159,7 @@ def blend_copies(  # type: ignore[no-untyped-def]  # pragma: no cover
 
 
 @njit(cache=True, nogil=True)
-def blend_projected(  # type: ignore[no-untyped-def]  # pragma: no cover
+def blend_projected(  # pragma: no cover
     scores, squares, own, classes, maps, unit, beta, clip, most, whole, out
 ):
     """The same for rows that every map sees through a projection of its own.
@@ -190,7 +190,7 @@ def blend_projected(  # type: ignore[no-untyped-def]  # pragma: no cover
 
 
 @njit(cache=True, nogil=True)
-def squared_lengths(values, out):  # type: ignore[no-untyped-def]  # pragma: no cover
+def squared_lengths(values, out):  # pragma: no cover
     """Squared length of each row, row by row."""
     for i in range(len(values)):
         squared = 0.0
@@ -200,7 +200,7 @@ def squared_lengths(values, out):  # type: ignore[no-untyped-def]  # pragma: no 
 
 
 @njit(cache=True, nogil=True)
-def shorten(values, length, out):  # type: ignore[no-untyped-def]  # pragma: no cover
+def shorten(values, length, out):  # pragma: no cover
     """Scale each row to ``length`` exactly (0: only those longer than 1, to 1); nothing stays so.
 
     Row by row: numpy's sums along rows may go another way when there are more of them.

@@ -16,7 +16,7 @@ from voile.models.descent import choose_rate, steps_share
 from voile.models.features import public_features
 from voile.models.locally_linear.inputs import Inputs
 from voile.models.locally_linear.pictures import STILL, Move, SmoothBasis
-from voile.models.pixels import RANGE_LOOK, Shape, check_pixels, full_shape, with_range
+from voile.models.pixels import RANGE_ACCESS, Shape, check_pixels, full_shape, with_range
 from voile.models.setting_checks import (
     DISCOVERY,
     SEED,
@@ -45,8 +45,8 @@ MOST_MAPS = 1_000
 MOST_PROJECTED = 2**13
 """Most features behind a random projection, for exact sums (`projections.py`)."""
 
-CENTRE_LOOK = "centre and row count"
-MEANS_LOOK = "class means"
+CENTRE_ACCESS = "centre and row count"
+MEANS_ACCESS = "class means"
 
 _RANGE, _CENTRE, _MEANS, CLASSES = 0.005, 0.01, 0.02, 0.02
 """Shares of mu^2: for the pixels' range, for the mean of all and those of classes, and for classes
@@ -230,13 +230,13 @@ def plan_shape(schema: Schema, schedule: Schedule, delta: float) -> Plan:
     steps: list[Step] = []
     known = schema if schedule.settings.image_shape is None else with_range(schema, 1.0)
     if known is not schema:
-        steps.append(gaussian_step(RANGE_LOOK, _RANGE))
+        steps.append(gaussian_step(RANGE_ACCESS, _RANGE))
     columns_known = all(column.known for column in known.values())
     found = discovery_shape(known, CLASSES if columns_known else DISCOVERY, delta)
     steps += found
-    steps.append(gaussian_step(CENTRE_LOOK, _CENTRE))
+    steps.append(gaussian_step(CENTRE_ACCESS, _CENTRE))
     if schedule.towards_means:
-        steps.append(gaussian_step(MEANS_LOOK, _MEANS))
+        steps.append(gaussian_step(MEANS_ACCESS, _MEANS))
     left = 1.0 - _RANGE - _CENTRE - _MEANS
     left -= DISCOVERY if found and not columns_known else CLASSES
     steps.append(steps_share(left, rate=schedule.rate, count=schedule.steps))

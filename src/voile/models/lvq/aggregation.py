@@ -20,7 +20,7 @@ from scipy.optimize import linear_sum_assignment
 from voile.errors import SettingError
 from voile.models.lvq.means import in_ball, release_means, spread_out
 from voile.models.lvq.pulls import Rule, short_pulls
-from voile.models.lvq.settings import CLIP, MEANS_LOOK, STRIDE, Settings, Start, labels_of
+from voile.models.lvq.settings import CLIP, MEANS_ACCESS, STRIDE, Settings, Start, labels_of
 from voile.models.lvq.space import CLASSES, ONE, POINTS, Space
 from voile.models.lvq.train import Trained, slope_for
 from voile.privacy.budget import Budget
@@ -33,7 +33,7 @@ from voile.privacy.vault import PrivateTable, keep
 
 Floats = NDArray[np.float64]
 
-GROUPS_LOOK = "prototypes of groups"
+GROUPS_ACCESS = "prototypes of groups"
 
 _MEANS = 0.1
 """Share of the class means, which the report compares prototypes with."""
@@ -58,15 +58,15 @@ _STEPS = 60
 def shape(settings: Settings, left: float, budget: Budget) -> tuple[Step, ...]:
     """Looks and their shares of mu^2."""
     if settings.mechanism == "sample_aggregate":
-        means = gaussian_step(MEANS_LOOK, left * _MEANS)
-        return means, gaussian_step(GROUPS_LOOK, left * (1.0 - _MEANS))
+        means = gaussian_step(MEANS_ACCESS, left * _MEANS)
+        return means, gaussian_step(GROUPS_ACCESS, left * (1.0 - _MEANS))
     # No class means: beside an approximate access, a Gaussian one costs out of all proportion.
-    return (approximate_step(GROUPS_LOOK, left, delta=_DELTA * budget.delta),)
+    return (approximate_step(GROUPS_ACCESS, left, delta=_DELTA * budget.delta),)
 
 
 def check_groups(settings: Settings, plan: Plan, size: int) -> int:
     """Number of groups; refuses, before anything is spent, what would be noise alone."""
-    event = plan[GROUPS_LOOK]
+    event = plan[GROUPS_ACCESS]
     if not isinstance(event, Approximate):
         return settings.groups or _GROUPS
     least = _useful_groups(size, event)
@@ -154,7 +154,7 @@ def train(
     seeds = spread_out(means[labels], labels, settings.random_state)
     learner = GroupLearner(space, seeds, labels, settings.rule)
     names, size = (POINTS, CLASSES), labels.size * space.size
-    ticket = grant.take(GROUPS_LOOK)
+    ticket = grant.take(GROUPS_ACCESS)
     if settings.mechanism == "sample_aggregate":
         bound = _LENGTH * math.sqrt(labels.size)
         found = aggregate_mean(

@@ -14,7 +14,7 @@ from voile.models.lvq.files import frozen_labels
 from voile.models.lvq.model import LVQModel
 from voile.models.lvq.queries import Moments
 from voile.models.lvq.settings import (
-    CENTRE_LOOK,
+    CENTRE_ACCESS,
     REST,
     Schedule,
     Settings,
@@ -131,7 +131,7 @@ def look_around(table: PrivateTable, grant: Grant, strength: float) -> Start:
     d = query.size - 2
     if d == 0:
         raise too_little_found("no level of any column", "the levels")
-    release = gaussian_sum(table, query, grant.take(CENTRE_LOOK))
+    release = gaussian_sum(table, query, grant.take(CENTRE_ACCESS))
     error = release.standard_error
     rows = max(float(release.values[-1]), 10.0)
     centre = release.values[:d] * math.sqrt(d) / rows

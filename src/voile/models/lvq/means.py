@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.models.lvq.queries import COUNT_WEIGHT, ClassSums
-from voile.models.lvq.settings import MEANS_LOOK
+from voile.models.lvq.settings import MEANS_ACCESS
 from voile.models.lvq.space import Space
 from voile.privacy.grant import Grant
 from voile.privacy.mechanisms import gaussian_sum
@@ -52,7 +52,7 @@ def release_means(
 ) -> ClassMeans:
     """Release class sums and counts, and if asked the products of coordinates, with one access."""
     query = ClassSums(space, scatter)
-    release = gaussian_sum(table, query, grant.take(MEANS_LOOK))
+    release = gaussian_sum(table, query, grant.take(MEANS_ACCESS))
     sums, counts, products = query.split(release.values)
     counts = np.maximum(counts, 0.1 * rows / space.class_count)
     error = release.standard_error

@@ -29,7 +29,7 @@ from voile.schema import Schema
 
 Floats = NDArray[np.float64]
 
-_COST_LOOK, _GRADIENT_LOOK = "costs", "gradients"
+_COST_ACCESS, _GRADIENT_ACCESS = "costs", "gradients"
 _ITERATIONS, _LOOKS = 100, 300
 
 
@@ -75,7 +75,7 @@ class MarginCosts(WholeQuery):
 
 def polish_shape() -> tuple[Step, ...]:
     """Accesses without noise that `polish` may take."""
-    return Step(_COST_LOOK, Unprotected(_LOOKS)), Step(_GRADIENT_LOOK, Unprotected(_LOOKS))
+    return Step(_COST_ACCESS, Unprotected(_LOOKS)), Step(_GRADIENT_ACCESS, Unprotected(_LOOKS))
 
 
 def polish(table: PrivateTable, grant: Grant, trained: Trained) -> Trained:
@@ -88,9 +88,9 @@ def polish(table: PrivateTable, grant: Grant, trained: Trained) -> Trained:
 
     def at(place: Floats) -> tuple[float, Floats]:
         now = np.clip(place.reshape(first.shape), -1.0, 1.0)
-        value = gaussian_sum(table, replace(cost, prototypes=now), grant.take(_COST_LOOK))
+        value = gaussian_sum(table, replace(cost, prototypes=now), grant.take(_COST_ACCESS))
         slope_there = gaussian_sum(
-            table, replace(pulls, prototypes=now), grant.take(_GRADIENT_LOOK)
+            table, replace(pulls, prototypes=now), grant.take(_GRADIENT_ACCESS)
         )
         return float(value.values[0]) / rows, slope_there.values / rows
 

@@ -43,11 +43,11 @@ METRIC_NOISE = 0.012
 
 _ROWS_PER_PROTOTYPE = 40
 
-CENTRE_LOOK = "centre and radius"
-MEANS_LOOK = "class means"
-RADIUS_LOOK = "radius under the metric"
-CLUSTERS_LOOK = "parts of classes"
-STEPS_LOOK = "steps"
+CENTRE_ACCESS = "centre and radius"
+MEANS_ACCESS = "class means"
+RADIUS_ACCESS = "radius under the metric"
+CLUSTERS_ACCESS = "parts of classes"
+STEPS_ACCESS = "steps"
 
 _START, _START_METRIC, _START_SEVERAL, _START_MOST = 0.15, 0.30, 0.25, 0.80
 """Shares of what is left after the centre for class means; more where rows are few."""
@@ -242,21 +242,21 @@ def choose(start: Start, settings: Settings) -> Schedule:
     else:
         least = _START_METRIC if metric else _START
         first = float(np.clip((noise / _NOISY_MEANS) ** 2, least, _START_MOST))
-    shares, counts = {MEANS_LOOK: first}, {MEANS_LOOK: 1}
+    shares, counts = {MEANS_ACCESS: first}, {MEANS_ACCESS: 1}
     if metric:
-        shares[RADIUS_LOOK], counts[RADIUS_LOOK] = _RADIUS, 1
+        shares[RADIUS_ACCESS], counts[RADIUS_ACCESS] = _RADIUS, 1
     if several:
-        shares[CLUSTERS_LOOK], counts[CLUSTERS_LOOK] = _CLUSTERS, CLUSTER_ROUNDS
+        shares[CLUSTERS_ACCESS], counts[CLUSTERS_ACCESS] = _CLUSTERS, CLUSTER_ROUNDS
     rest = 1.0 - sum(shares.values())
     steps = 0
     if settings.typical >= 1.0:
         # Nothing moves: the means get what the steps would have had.
-        shares[MEANS_LOOK] += rest
+        shares[MEANS_ACCESS] += rest
     else:
         travel = TRAVEL * strength * math.sqrt(rest) * start.rows / (m * math.sqrt(d)) / CLIP
         length = STRIDE * math.sqrt(len(labels) / m)
         steps = int(np.clip(math.ceil(travel * m / length), _FEWEST_STEPS, MOST_STEPS))
-        shares[STEPS_LOOK], counts[STEPS_LOOK] = rest, steps
+        shares[STEPS_ACCESS], counts[STEPS_ACCESS] = rest, steps
     scatter = metric or (several and d <= MOST_FEATURES_OF_METRIC)
     return Schedule(settings, labels, metric, scatter, steps, shares, counts)
 
@@ -265,7 +265,7 @@ def first_steps(schema: Schema, delta: float) -> list[Step]:
     """What every mechanism looks at first, with its share of mu^2."""
     steps = list(discovery_shape(schema, DISCOVERY, delta))
     left = 1.0 - (DISCOVERY if steps else 0.0)
-    return [*steps, gaussian_step(CENTRE_LOOK, left * _CENTRE)]
+    return [*steps, gaussian_step(CENTRE_ACCESS, left * _CENTRE)]
 
 
 def left_after_first(schema: Schema) -> float:

@@ -17,7 +17,7 @@ import numpy as np
 from voile.models.lvq.means import in_ball, release_means, spread_out
 from voile.models.lvq.metric_steps import MetricPulls
 from voile.models.lvq.queries import Pulls
-from voile.models.lvq.settings import MEANS_LOOK, STEPS_LOOK, Settings, Start, labels_of
+from voile.models.lvq.settings import MEANS_ACCESS, STEPS_ACCESS, Settings, Start, labels_of
 from voile.models.lvq.train import Trained
 from voile.privacy.calibrate import gaussian_step, poisson_step
 from voile.privacy.events import Step, Unprotected
@@ -39,9 +39,9 @@ def step_count(settings: Settings) -> int:
 def shape(settings: Settings, left: float) -> tuple[Step, ...]:
     """Looks and their shares of mu^2."""
     steps = poisson_step(
-        STEPS_LOOK, left * (1.0 - _MEANS), rate=settings.rate, count=step_count(settings)
+        STEPS_ACCESS, left * (1.0 - _MEANS), rate=settings.rate, count=step_count(settings)
     )
-    return gaussian_step(MEANS_LOOK, left * _MEANS), steps
+    return gaussian_step(MEANS_ACCESS, left * _MEANS), steps
 
 
 def train(
@@ -63,7 +63,7 @@ def train(
     slope = 1.0
     omega = np.eye(space.size)
     query = Pulls(space, now, labels, "glvq", slope, settings.clip)
-    plain_lots = isinstance(grant.plan[STEPS_LOOK], Unprotected)
+    plain_lots = isinstance(grant.plan[STEPS_ACCESS], Unprotected)
     lots = max(round(1.0 / settings.rate), 1)
     averaged, taken = np.zeros_like(now), 0
     averaged_omega = np.zeros_like(omega)
@@ -73,7 +73,7 @@ def train(
         turn = (number % lots, lots) if plain_lots else None
         if metric:
             pulls = MetricPulls(space, now, labels, slope, settings.clip, omega, turn)
-            release = gaussian_sum(table, pulls, grant.take(STEPS_LOOK))
+            release = gaussian_sum(table, pulls, grant.take(STEPS_ACCESS))
             by_point, by_omega = pulls.split(release.values)
             now = in_ball(now - rate * by_point)
             omega = omega - rate / m * by_omega
@@ -81,7 +81,7 @@ def train(
             omega = omega * math.sqrt(space.size) / max(float(np.linalg.norm(omega)), 1e-12)
         else:
             query = replace(query, prototypes=now, lot=turn)
-            release = gaussian_sum(table, query, grant.take(STEPS_LOOK))
+            release = gaussian_sum(table, query, grant.take(STEPS_ACCESS))
             now = in_ball(now - rate * release.values.reshape(now.shape))
         if number >= math.floor(0.9 * steps):
             averaged += now

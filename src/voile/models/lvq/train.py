@@ -21,10 +21,10 @@ from voile.models.lvq.queries import ClusterSums, Lengths, Pulls
 from voile.models.lvq.settings import (
     CLIP,
     CLUSTER_ROUNDS,
-    CLUSTERS_LOOK,
+    CLUSTERS_ACCESS,
     MOST_STEPS,
-    RADIUS_LOOK,
-    STEPS_LOOK,
+    RADIUS_ACCESS,
+    STEPS_ACCESS,
     STRIDE,
     TRAVEL,
     Schedule,
@@ -115,7 +115,7 @@ def _with_metric(
     """The space under the learned metric, its radius released, and the means in it."""
     omega, guess = learn_metric(scatter, means)
     query = Lengths(start.space, omega, 4.0 * guess)
-    release = gaussian_sum(table, query, grant.take(RADIUS_LOOK))
+    release = gaussian_sum(table, query, grant.take(RADIUS_ACCESS))
     square = float(np.clip(release.values[0] / start.rows, guess / 16.0, 4.0 * guess))
     omega = omega / (_WIDER * math.sqrt(square))
     return replace(start.space, omega=omega), means @ omega.T
@@ -144,7 +144,7 @@ def _split(
     variance = np.zeros(len(schedule.labels))
     for _ in range(CLUSTER_ROUNDS):
         query = ClusterSums(space, found, schedule.labels)
-        release = gaussian_sum(table, query, grant.take(CLUSTERS_LOOK))
+        release = gaussian_sum(table, query, grant.take(CLUSTERS_ACCESS))
         sums, counts = query.split(release.values)
         counts = np.maximum(counts, 0.1 * start.rows / len(schedule.labels))
         errors = release.standard_error / counts
@@ -177,7 +177,7 @@ def descend(
     rate = 0.0
     for number in range(steps):
         query = replace(query, prototypes=now)
-        release = gaussian_sum(table, query, grant.take(STEPS_LOOK))
+        release = gaussian_sum(table, query, grant.take(STEPS_ACCESS))
         noise = release.standard_error * math.sqrt(steps * d)
         rate = min(stride * MOST_STEPS / steps, TRAVEL / noise if noise > 0 else math.inf)
         now = now - rate * release.values.reshape(now.shape)

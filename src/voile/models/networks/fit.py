@@ -15,7 +15,7 @@ from voile.models.networks.images import KeptImages, Standard
 from voile.models.networks.model import NetworkModel
 from voile.models.networks.queries import Brightness, NetworkSteps
 from voile.models.networks.settings import (
-    BRIGHTNESS_LOOK,
+    BRIGHTNESS_ACCESS,
     Schedule,
     Settings,
     check,
@@ -85,7 +85,7 @@ def _release(
     kept = KeptImages(table.schema)
     keep(table, kept.columns, kept.prepare)
     bright = Brightness(settings.picture[0], kept.bits)
-    release = gaussian_sum(table, bright, grant.take(BRIGHTNESS_LOOK))
+    release = gaussian_sum(table, bright, grant.take(BRIGHTNESS_ACCESS))
     rows, means, spreads = bright.split(release.values)
     standard = Standard(tuple(map(float, means)), tuple(map(float, spreads)), kept.bits)
     description = Description(settings.architecture, settings.picture, classes, seed)

@@ -16,7 +16,7 @@ _LARGEST_UNITS = 2.0**63 - 1024
 
 # Additions in any order have the same bound on their error; the same code runs for every row.
 @njit(cache=True, nogil=True, fastmath={"reassoc"})
-def _square_sum(values):  # type: ignore[no-untyped-def]
+def _square_sum(values):
     result = 0.0
     for j in range(len(values)):
         value = np.float64(values[j])
@@ -25,14 +25,14 @@ def _square_sum(values):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def add_squares(part, squares):  # type: ignore[no-untyped-def]
+def add_squares(part, squares):
     """Add squared lengths of the rows of ``part`` (rows, numbers) to ``squares`` (rows, 1)."""
     for i in range(part.shape[0]):
         squares[i, 0] += _square_sum(part[i])
 
 
 @njit(cache=True, nogil=True)
-def add_group_squares(part, groups, squares):  # type: ignore[no-untyped-def]
+def add_group_squares(part, groups, squares):
     """The same by groups of coordinates, ``squares`` (rows, groups); group -1 is left out."""
     for i in range(part.shape[0]):
         for j in range(part.shape[1]):
@@ -42,7 +42,7 @@ def add_group_squares(part, groups, squares):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def find_factors(squares, clip, clips, scales, size, factors):  # type: ignore[no-untyped-def]
+def find_factors(squares, clip, clips, scales, size, factors):
     """What each group of each row is multiplied by, ``factors`` (rows, groups).
 
     Group g is cut to norm ``clips[g]``, divided by ``scales[g]``; then all groups together are cut
@@ -72,7 +72,7 @@ def find_factors(squares, clip, clips, scales, size, factors):  # type: ignore[n
 
 
 @njit(cache=True, nogil=True)
-def add_units(part, factors, units, total):  # type: ignore[no-untyped-def]
+def add_units(part, factors, units, total):
     """Add factor times ``part`` of each row, cut to whole units towards zero, to ``total``.
 
     No product may exceed 2^62 units: see `fits`.
@@ -86,7 +86,7 @@ def add_units(part, factors, units, total):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def add_group_units(part, groups, factors, units, total):  # type: ignore[no-untyped-def]
+def add_group_units(part, groups, factors, units, total):
     """The same by groups, for units of any size."""
     for i in range(part.shape[0]):
         for j in range(part.shape[1]):

@@ -190,16 +190,16 @@ def check_rows_apart(engine: PerExampleEngine, rows: int) -> bool:
 _ROWS_AT_ONCE: dict[Description, int] = {}
 _CHECKING = threading.RLock()
 _LOCAL = threading.local()
-_MOST_WORKSHOPS = 8
+_MOST_ENGINES = 8
 
 
 def engine_of(description: Description) -> PerExampleEngine:
     """The calling thread's own network of a description, built when first asked for."""
-    known: dict[Description, PerExampleEngine] = _LOCAL.__dict__.setdefault("workshops", {})
+    known: dict[Description, PerExampleEngine] = _LOCAL.__dict__.setdefault("engines", {})
     found = known.pop(description, None)
     if found is None:
         found = PerExampleEngine(description)
     known[description] = found  # the last used stands last
-    while len(known) > _MOST_WORKSHOPS:
+    while len(known) > _MOST_ENGINES:
         del known[next(iter(known))]
     return found

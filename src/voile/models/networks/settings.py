@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from voile.errors import SettingError
 from voile.models.descent import choose_rate, steps_share
 from voile.models.networks.architectures import ImageShape, names
-from voile.models.pixels import RANGE_LOOK, channels_first, check_pixels, with_range
+from voile.models.pixels import RANGE_ACCESS, channels_first, check_pixels, with_range
 from voile.models.setting_checks import (
     SEED,
     Allowed,
@@ -48,7 +48,7 @@ _STEPS, _CLIP = 150, 1.0
 _LEARNING_RATE = 0.015
 """For 26,010 parameters; steps have one length per coordinate, and so grow with their root."""
 
-BRIGHTNESS_LOOK = "brightness and row count"
+BRIGHTNESS_ACCESS = "brightness and row count"
 
 _RANGE, _BRIGHTNESS, _CLASSES = 0.005, 0.01, 0.02
 """Shares of mu^2: for the pixels' range, their mean and spread, and classes nobody listed."""
@@ -145,13 +145,13 @@ def plan_shape(schema: Schema, schedule: Schedule, delta: float) -> Plan:
     known = with_range(schema, 1.0)
     left = 1.0 - _BRIGHTNESS
     if known is not schema:
-        steps.append(gaussian_step(RANGE_LOOK, _RANGE))
+        steps.append(gaussian_step(RANGE_ACCESS, _RANGE))
         left -= _RANGE
     found = discovery_shape(known, _CLASSES, delta)
     if found:
         left -= _CLASSES
     steps += found
-    steps.append(gaussian_step(BRIGHTNESS_LOOK, _BRIGHTNESS))
+    steps.append(gaussian_step(BRIGHTNESS_ACCESS, _BRIGHTNESS))
     steps.append(steps_share(left, rate=schedule.rate, count=schedule.steps))
     return Plan(tuple(steps))
 

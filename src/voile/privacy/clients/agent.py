@@ -62,7 +62,7 @@ _LOG = logging.getLogger("voile.clients")
 
 _GAUSSIAN = (Gaussian, PoissonGaussian)
 _SMALLEST_GRID = 2.0**-500
-_MOST_LOOKS, _MOST_STEPS = 1_000_000, 10_000
+_MOST_ACCESSES, _MOST_STEPS = 1_000_000, 10_000
 _MOST_UNPAID = 32
 """Jobs that were joined and not paid: whoever opens more of them, the oldest are forgotten."""
 
@@ -231,9 +231,9 @@ class ClientAgent:
         table, plan = self._table, question.plan
         admissible.check_unit(question.unit, self.name, self.ledger)
         counts = [event.count for event in plan.events]
-        if sum(counts) > _MOST_LOOKS or len(counts) > _MOST_STEPS:
+        if sum(counts) > _MOST_ACCESSES or len(counts) > _MOST_STEPS:
             raise FederationError(
-                f"A plan has {_MOST_LOOKS} accesses at most, {_MOST_STEPS} steps."
+                f"A plan has {_MOST_ACCESSES} accesses at most, {_MOST_STEPS} steps."
             )
         if OF_CLIENTS in question.what + job.name:
             raise FederationError("These words are the client's own: name the job otherwise.")

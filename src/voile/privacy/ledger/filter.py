@@ -210,7 +210,7 @@ class Filter:
         return total
 
     def part_alone(self, events: Sequence[Event], whole: Sequence[Event]) -> Amount:
-        """What looks out of an entry that used the whole budget alone cost, as a part of the limit.
+        """What accesses out of an entry that has the whole budget cost, as a part of the limit.
 
         Such an entry has no price of the filter's kind (a Gaussian access costs infinitely much
         under ``pure``): its exact accounting goes by mu^2 and the chance, and so do its parts.

@@ -53,7 +53,7 @@ def _reason(prices: Filter, what: str, before: Amount, price: Amount, closed: bo
         )
     return (
         f"{what} was refused: the share of delta set aside for thresholds and approximate "
-        f"looks ({limit.failure:.3g}) is used up. Nothing was spent. List categories in the "
+        f"accesses ({limit.failure:.3g}) is used up. Nothing was spent. List categories in the "
         "schema, so that no threshold must find them, or give such accesses a smaller delta."
     )
 
@@ -62,4 +62,4 @@ def _hint(prices: Filter, plan: Plan) -> str:
     pure = any(isinstance(event, (Laplace, Pure, Approximate)) for event in plan.events)
     if not pure or prices.kind is not FilterKind.GDP:
         return ""
-    return " Other looks than Gaussian are dear here: make a ledger for them, filter='renyi'."
+    return " Other accesses than Gaussian are dear here: make a ledger for them, filter='renyi'."

@@ -31,7 +31,7 @@ def place_class(bank: LocallyLinearExplanation, k: int) -> Markup:
     assert likeness is not None
     name, errors = f"'{bank.outputs[k]}'", bank.contrast_errors[k]
     pictures = [
-        Picture(kit.paint_picture(likeness[k], shape), "looks for", f"What {name} accesses for"),
+        Picture(kit.paint_picture(likeness[k], shape), "looks for", f"What {name} looks for"),
         Picture(kit.paint_filter(bank.contrast[k], shape), "filter", f"Blended filter of {name}"),
     ]
     if is_coloured(shape):
@@ -57,7 +57,7 @@ def place_summary(bank: LocallyLinearExplanation, k: int) -> Markup:
         share = percent(float(bank.shares[k, m]))
         looks = kit.paint_picture(likeness[k, m], shape)
         drawn = kit.paint_filter(bank.distinct[k, m], shape)
-        pictures.append(Picture(looks, f"no. {m + 1}, {share}", f"What {about} accesses for"))
+        pictures.append(Picture(looks, f"no. {m + 1}, {share}", f"What {about} looks for"))
         pictures.append(Picture(drawn, f"its filter no. {m + 1}", f"Picture of {about}"))
     return parts.card(f"'{bank.outputs[k]}'", pictures)
 
@@ -102,9 +102,7 @@ def place_row(record: LocallyLinearLocalExplanation, row: int) -> list[Markup]:
         name = f"'{record.outputs[k]}'"
         painted = kit.paint_over(kit.sum_channels(own[k], shape), input_picture)
         pictures = [
-            Picture(
-                kit.paint_picture(likeness[k], shape), "looks for", f"What {name} accesses for"
-            ),
+            Picture(kit.paint_picture(likeness[k], shape), "looks for", f"What {name} looks for"),
             Picture(kit.paint_filter(filters[k], shape), "blended filter", f"Filter of {name}"),
             Picture(painted, "what pixels added", f"What the pixels added to {name}"),
         ]
@@ -133,7 +131,7 @@ def place_ranked(record: LocallyLinearLocalExplanation, row: int, output: int) -
         share, says = float(one.shares[output, m]), float(one.map_scores[output, m])
         caption = f"no. {m + 1}: {percent(share)}, says {short(says)}"
         looks = kit.paint_picture(likeness[n], shape)
-        pictures.append(Picture(looks, caption, f"What {about} accesses for"))
+        pictures.append(Picture(looks, caption, f"What {about} looks for"))
         drawn = kit.paint_filter(filters[n], shape)
         pictures.append(Picture(drawn, f"its filter no. {m + 1}", f"Picture of {about}"))
     title = f"Filters of '{record.outputs[output]}' that counted most"

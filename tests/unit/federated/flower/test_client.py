@@ -32,7 +32,7 @@ def fresh(monkeypatch):
     monkeypatch.setattr(TaskIdentity, "_run_id", 7)
     monkeypatch.setattr(TaskIdentity, "_task_id", 8)
     monkeypatch.setattr(TaskIdentity, "_node_id", 3)
-    monkeypatch.setattr(client, "_desks", {})
+    monkeypatch.setattr(client, "_agents", {})
     monkeypatch.setattr(place, "_held", {})
     # Not tmp_path: the path of a socket must be short.
     with tempfile.TemporaryDirectory(prefix="v", dir="/tmp") as folder:
@@ -73,14 +73,14 @@ def ask(open_agent, context, kind="ask", body=b"x"):
     return unpack(answer_message(open_agent, message, context))
 
 
-def test_the_app_answers_queries_with_the_desks_bytes():
+def test_the_app_answers_queries_with_the_agents_bytes():
     app = client_app(open_echo)
     message = Message(pack("ask", b"x"), dst_node_id=3, message_type="query")
     reply = app(message, context_of(client_name="north"))
     assert unpack(reply.content) == ("answer", b"north 1 x")
 
 
-def test_a_desk_is_kept_while_the_process_lives():
+def test_an_agent_is_kept_while_the_process_lives():
     north, south = context_of(client_name="north"), context_of(node=4, client_name="south")
     assert ask(open_echo, north) == ("answer", b"north 1 x")
     assert ask(open_echo, south) == ("answer", b"south 1 x")
@@ -93,7 +93,7 @@ def test_rows_of_an_earlier_run_are_let_go():
     assert [run for run, _ in client._agents] == [8]
 
 
-def test_whoever_says_its_name_has_opened_its_desk():
+def test_whoever_says_its_name_has_opened_its_agent():
     opened = []
     kind, body = ask(opened.append, context_of(client_name="north"), "hello", b"")
     assert (kind, Introduction.from_bytes(body).name) == ("answer", "north")
@@ -102,7 +102,7 @@ def test_whoever_says_its_name_has_opened_its_desk():
     assert Introduction.from_bytes(body).name == "client-0003"
 
 
-def test_a_client_that_cannot_open_its_desk_does_not_introduce_itself():
+def test_a_client_that_cannot_open_its_agent_does_not_introduce_itself():
     kind, body = ask(open_nothing, context_of(client_name="north"), "hello", b"")
     assert kind == "refusal"
     assert b"Alice" not in body
@@ -132,13 +132,13 @@ def test_wrong_messages_are_refused():
     assert unpack(answer_message(open_echo, message, context))[0] == "refusal"
 
 
-def test_an_unknown_place_for_the_desk_is_refused():
+def test_an_unknown_place_for_the_agent_is_refused():
     kind, body = ask(open_echo, context_of(client_name="north", agent="attic"))
     assert kind == "refusal"
     assert b"'here' or 'resident'" in body
 
 
-def test_on_a_supernode_the_desk_is_resident(monkeypatch):
+def test_on_a_supernode_the_agent_is_resident(monkeypatch):
     asked = []
     monkeypatch.setattr(resident, "ask_resident", lambda *facts: asked.append(facts) or b"there")
     monkeypatch.setattr(sys, "argv", ["/usr/bin/flwr-clientapp", "--token", "x"])
@@ -147,11 +147,11 @@ def test_on_a_supernode_the_desk_is_resident(monkeypatch):
     assert len(asked) == 1
 
 
-def test_a_second_desk_of_one_client_is_refused(monkeypatch):
+def test_a_second_agent_of_one_client_is_refused(monkeypatch):
     context = context_of(client_name="north")
     assert ask(open_echo, context)[0] == "answer"
     first = place._held
-    monkeypatch.setattr(client, "_desks", {})
+    monkeypatch.setattr(client, "_agents", {})
     monkeypatch.setattr(place, "_held", {})  # as another process would see it
     kind, body = ask(open_echo, context)
     assert kind == "refusal"
@@ -163,9 +163,9 @@ def test_a_second_desk_of_one_client_is_refused(monkeypatch):
 
 def test_the_apps_configuration_chooses_where_the_node_does_not(monkeypatch):
     monkeypatch.setattr(resident, "ask_resident", lambda *facts: b"there")
-    context = context_of(client_name="north", run_config={"desk": "resident"})
+    context = context_of(client_name="north", run_config={"agent": "resident"})
     assert ask(open_echo, context) == ("answer", b"there")
-    context = context_of(client_name="north", agent="here", run_config={"desk": "resident"})
+    context = context_of(client_name="north", agent="here", run_config={"agent": "resident"})
     assert ask(open_echo, context) == ("answer", b"north 1 x")
 
 
@@ -197,7 +197,7 @@ def sockets():
     return list(Path(tempfile.gettempdir()).rglob("*.sock"))
 
 
-def test_a_resident_desk_outlives_messages_and_ends_with_its_keeper(keeper, monkeypatch):
+def test_a_resident_agent_outlives_messages_and_ends_with_its_keeper(keeper, monkeypatch):
     started = []
 
     class Process(subprocess.Popen):
@@ -222,7 +222,7 @@ def test_a_resident_desk_outlives_messages_and_ends_with_its_keeper(keeper, monk
 
 
 @pytest.mark.slow
-def test_a_resident_desk_that_was_killed_is_started_again(keeper, monkeypatch):
+def test_a_resident_agent_that_was_killed_is_started_again(keeper, monkeypatch):
     started = []
     popen = subprocess.Popen
     monkeypatch.setattr(
@@ -243,7 +243,7 @@ def open_nothing(context):
 
 
 @pytest.mark.slow
-def test_a_resident_desk_that_cannot_open_is_a_refusal(keeper):
+def test_a_resident_agent_that_cannot_open_is_a_refusal(keeper):
     kind, body = ask(open_nothing, context_of(client_name="north", agent="resident"))
     assert kind == "refusal"
     assert b"Alice" not in body
@@ -269,7 +269,7 @@ def with_ledger():
 
 
 @pytest.mark.slow
-def test_a_desk_of_another_run_that_is_at_work_keeps_the_ledger(keeper, with_ledger):
+def test_an_agent_of_another_run_that_is_at_work_keeps_the_ledger(keeper, with_ledger):
     assert ask(open_real, with_ledger(7), "hello", b"")[0] == "answer"
     kind, body = ask(open_real, with_ledger(8), "hello", b"")
     assert kind == "refusal"
@@ -281,7 +281,7 @@ def test_a_desk_of_another_run_that_is_at_work_keeps_the_ledger(keeper, with_led
 
 
 @pytest.mark.slow
-def test_a_desk_that_nobody_asks_makes_room_for_one_of_another_run(
+def test_an_agent_that_nobody_asks_makes_room_for_one_of_another_run(
     keeper, with_ledger, monkeypatch
 ):
     monkeypatch.setattr(resident, "_QUIET_SECONDS", 0.0)
@@ -291,7 +291,7 @@ def test_a_desk_that_nobody_asks_makes_room_for_one_of_another_run(
 
 
 @pytest.mark.slow
-def test_a_desk_whose_keeper_is_gone_makes_room(keeper, with_ledger, monkeypatch):
+def test_an_agent_whose_keeper_is_gone_makes_room(keeper, with_ledger, monkeypatch):
     assert ask(open_real, with_ledger(7), "hello", b"")[0] == "answer"
     keeper.kill()
     keeper.communicate()
@@ -301,7 +301,7 @@ def test_a_desk_whose_keeper_is_gone_makes_room(keeper, with_ledger, monkeypatch
 
 
 @pytest.mark.slow
-def test_a_stopped_desk_is_in_the_way_until_it_is_killed(keeper, with_ledger, monkeypatch):
+def test_a_stopped_agent_is_in_the_way_until_it_is_killed(keeper, with_ledger, monkeypatch):
     assert ask(open_real, with_ledger(7), "hello", b"")[0] == "answer"
     stopped = resident._started[-1]
     stopped.send_signal(signal.SIGSTOP)
@@ -315,7 +315,7 @@ def test_a_stopped_desk_is_in_the_way_until_it_is_killed(keeper, with_ledger, mo
     assert ask(open_real, with_ledger(7), "hello", b"")[0] == "answer"
 
 
-def test_in_one_process_the_desk_of_an_earlier_run_lets_go_of_its_ledger():
+def test_in_one_process_the_agent_of_an_earlier_run_lets_go_of_its_ledger():
     def context(run):
         facts = {"ledger": str(Path(tempfile.gettempdir()) / "ledger.db")}
         return context_of(run=run, run_config=facts, client_name="north", agent="here")
@@ -331,7 +331,7 @@ def test_in_one_process_the_desk_of_an_earlier_run_lets_go_of_its_ledger():
     kept[-1].close()
 
 
-def test_a_resident_desk_needs_a_function_with_an_address(keeper):
+def test_a_resident_agent_needs_a_function_with_an_address(keeper):
     kind, body = ask(lambda context: Echo("x"), context_of(client_name="n", agent="resident"))
     assert kind == "refusal"
     assert b"top level of a module" in body
@@ -345,7 +345,7 @@ def test_a_folder_that_others_may_enter_is_not_used(keeper):
     assert b"Others may enter" in body
 
 
-def test_a_caller_who_hangs_up_does_not_stop_the_desk():
+def test_a_caller_who_hangs_up_does_not_stop_the_agent():
     class Fails(Echo):
         def answer(self, message):
             if message == b"bad":

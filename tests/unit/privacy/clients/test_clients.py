@@ -364,7 +364,7 @@ def test_masked_messages_are_what_the_server_sees():
     assert small < 0.05
 
 
-def test_desks_pin_keys():
+def test_agents_pin_keys():
     X, y = rows()
     keys = {name: X25519PrivateKey.generate() for name in "abc"}
     public = {name: key.public_key().public_bytes_raw() for name, key in keys.items()}
@@ -551,7 +551,7 @@ def test_a_repeated_question_gets_the_same_answer():
     assert [line.openings for line in own.lines] == [line.openings for line in model.receipt_.lines]
 
 
-def test_a_desk_answers_no_more_looks_than_were_paid():
+def test_an_agent_answers_no_more_looks_than_were_paid():
     X, y = rows()
     federation = Federation.local(split(X, y), SCHEMA)
     asked = []
@@ -567,7 +567,7 @@ def test_a_desk_answers_no_more_looks_than_were_paid():
 
 
 @pytest.mark.parametrize("message", [b"", b"\0" * 8, b"\xff" * 100, b"{}", None, "text", 7])
-def test_desks_survive_any_message(message):
+def test_agents_survive_any_message(message):
     X, y = rows(20)
     agent = ClientAgent(protect(X, y, schema=SCHEMA), Ledger(Budget(1, 1e-6)), name="a")
     reply = Unpacker().unpack(agent.answer(message))

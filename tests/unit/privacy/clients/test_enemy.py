@@ -203,7 +203,7 @@ def residuals(one, cells=4, outputs=1, scores=0.0, mixing=None):
     ids=str,
 )
 @pytest.mark.parametrize("trust", ["nobody", "aggregator"])
-def test_a_desk_answers_nothing_but_what_was_paid(trust, changed):
+def test_an_agent_answers_nothing_but_what_was_paid(trust, changed):
     changed = dict(changed)
     server = paid(agent(), trust=trust)
     query = changed.pop("query", RowCount())
@@ -214,7 +214,7 @@ def test_a_desk_answers_nothing_but_what_was_paid(trust, changed):
     assert server.agent.receipts()[0].lines[0].openings == 1
 
 
-def test_a_desk_opens_no_more_often_than_the_plan_says_whatever_the_looks_are_called():
+def test_an_agent_opens_no_more_often_than_the_plan_says_whatever_the_looks_are_called():
     server = paid(agent())
     accesses = [0, 0.5, 0.25, 1, 1.5, True, 2, 2.999, 0.0]
     distinct = {

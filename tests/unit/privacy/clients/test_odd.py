@@ -104,7 +104,7 @@ class Ones(ClientWork):
 # -- a agent ---------------------------------------------------------------------------------------
 
 
-def test_a_desk_knows_its_job_its_name_and_its_questions():
+def test_an_agent_knows_its_job_its_name_and_its_questions():
     one = agent()
     assert repr(one) == "<ClientAgent 'a': rows private>"
     server = Server(one)

@@ -312,7 +312,7 @@ def test_a_memory_forgets_vectors_and_not_that_there_were_answers(tmp_path):
         again(tmp_path, memory=memory)
 
 
-def test_a_desk_answers_in_its_own_process_alone():
+def test_an_agent_answers_in_its_own_process_alone():
     server = paid(agent())
     server.agent._process -= 1
     assert "process" in server.ask(RowCount()).reason

@@ -38,7 +38,7 @@ _COUNT = 0.005
 """Shares of mu^2 for what the schema lacks, and for the number of rows."""
 
 _KEY = "opening"
-_COUNT_LOOK, _REST = "row count", "questions"
+_COUNT_ACCESS, _REST = "row count", "questions"
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +79,7 @@ def plan_opening(schema: Schema, budget: Budget, allowance: Allowance) -> Plan:
     steps = list(discovery_shape(schema, DISCOVERY, budget.delta))
     left = 1.0 - (DISCOVERY if steps else 0.0)
     if schema.rows is None:
-        steps.append(gaussian_step(_COUNT_LOOK, left * _COUNT))
+        steps.append(gaussian_step(_COUNT_ACCESS, left * _COUNT))
         left *= 1.0 - _COUNT
     steps.append(gaussian_step(_REST, left))
     # The filter sets a part of delta aside; all accesses together must fit what it leaves.
@@ -117,8 +117,8 @@ def open_table(
             grant = payment.pay(first)
             table = complete(table, grant)
             rows = float(table.schema.rows or 0)
-            if _COUNT_LOOK in first:
-                released = gaussian_sum(table, RowCount(), grant.take(_COUNT_LOOK))
+            if _COUNT_ACCESS in first:
+                released = gaussian_sum(table, RowCount(), grant.take(_COUNT_ACCESS))
                 rows = max(float(released.values[0]), 1.0)
         facts: dict[str, Any] = {
             "schema": table.schema.to_dict(),

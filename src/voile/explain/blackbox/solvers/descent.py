@@ -30,7 +30,11 @@ from voile.privacy.mechanisms import PrivateSlopes
 
 Floats = NDArray[np.float64]
 
-STEP_LOOK, START_LOOK, LENGTH_LOOK = "gradient steps", "choice of a start", "length of a gradient"
+STEP_ACCESS, START_ACCESS, LENGTH_ACCESS = (
+    "gradient steps",
+    "choice of a start",
+    "length of a gradient",
+)
 
 _CANDIDATES = 16
 """Earlier answers among which a start is chosen: those asked nearest, which is public."""
@@ -135,9 +139,9 @@ class DescentAnswerer:
         if nearest and _distance(point, nearest[0].point) <= settings.near:
             # Theorem 4.2: a nearby answer serves as well, and costs nothing.
             return nearest[0].copied("reused", point)
-        steps = [Step(STEP_LOOK, costs.steps(settings.steps))]
+        steps = [Step(STEP_ACCESS, costs.steps(settings.steps))]
         if nearest:
-            steps += [Step(START_LOOK, costs.choice()), Step(LENGTH_LOOK, self._length_event())]
+            steps += [Step(START_ACCESS, costs.choice()), Step(LENGTH_ACCESS, self._length_event())]
         with self._allowance.reserve(Plan(tuple(steps))) as payment:
             if payment is None:
                 return None
@@ -146,7 +150,7 @@ class DescentAnswerer:
             if nearest:
                 grant = payment.pay(Plan(tuple(steps[1:])))
                 schedule = self._prepare(slopes, nearest, grant)
-            paid = Step(STEP_LOOK, costs.steps(schedule.steps, schedule.times))
+            paid = Step(STEP_ACCESS, costs.steps(schedule.steps, schedule.times))
             phi = self._descend(slopes, schedule, payment.pay(Plan((paid,))))
         return self._read(point, phi, schedule)
 
@@ -177,8 +181,8 @@ class DescentAnswerer:
     ) -> DescentSchedule:
         """Algorithm 2: where to start, and how many steps to take with how much noise."""
         candidates = [self._unknowns(one) for one in nearest]
-        start = candidates[slopes.flattest(candidates, grant.take(START_LOOK))]
-        length = slopes.steepness(start, grant.take(LENGTH_LOOK))
+        start = candidates[slopes.flattest(candidates, grant.take(START_ACCESS))]
+        length = slopes.steepness(start, grant.take(LENGTH_ACCESS))
         return self._plan(start, float(length.values[0]) / self._rows)
 
     def _plan(self, start: Floats, beta: float) -> DescentSchedule:
@@ -202,7 +206,7 @@ class DescentAnswerer:
         """Algorithm 1: projected gradient steps of length 1 / sqrt t."""
         phi = self._project(schedule.start)
         for t in range(1, schedule.steps + 1):
-            found = slopes.gradient(phi, grant.take(STEP_LOOK)).values.reshape(phi.shape)
+            found = slopes.gradient(phi, grant.take(STEP_ACCESS)).values.reshape(phi.shape)
             phi = self._project(phi - self._longest / math.sqrt(t) * found / self._rows)
         return phi
 

@@ -25,7 +25,7 @@ from voile.privacy.mechanisms import gaussian_sum
 
 Floats = NDArray[np.float64]
 
-PAIR_LOOK = "products around asked rows"
+PAIR_ACCESS = "products around asked rows"
 
 _TOGETHER = 64
 """Most questions in one access: their sums must fit into memory."""
@@ -56,7 +56,7 @@ class ReleaseAnswerer:
             # A row is in the sums of so many questions; their norms add in squares.
             together = -(-questions // self._settings.parts)
             event = Gaussian(1, 1.0 / math.sqrt(self._mu_squared * together) * (1.0 + 1e-9))
-        return Plan((Step(PAIR_LOOK, event),))
+        return Plan((Step(PAIR_ACCESS, event),))
 
     def answer(self, points: NDArray[np.int32], history: Sequence[Answer]) -> list[Answer | None]:
         """Answer as many as the budget allows, in order; None for the rest."""
@@ -85,7 +85,7 @@ class ReleaseAnswerer:
                 points, settings.weight, self._outputs, settings.intercept, settings.parts
             )
             grant = payment.pay(plan)
-            release = gaussian_sum(self._allowance.table, query, grant.take(PAIR_LOOK))
+            release = gaussian_sum(self._allowance.table, query, grant.take(PAIR_ACCESS))
         matrices, vectors = query.split(release.values)
         error = release.standard_error
         return [

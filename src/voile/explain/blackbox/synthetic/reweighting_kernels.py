@@ -32,7 +32,7 @@ def pair_sums(bins: NDArray[np.int32], weights: Floats, count: int) -> Floats:
 
 
 @njit(cache=True, parallel=True)
-def _pair_scores(bins, terms, scores):  # type: ignore[no-untyped-def]  # pragma: no cover
+def _pair_scores(bins, terms, scores):  # pragma: no cover
     rows, columns = bins.shape
     for i in prange(rows):
         total = 0.0
@@ -44,7 +44,7 @@ def _pair_scores(bins, terms, scores):  # type: ignore[no-untyped-def]  # pragma
 
 
 @njit(cache=True, parallel=True)
-def _pair_sums(bins, weights, parts):  # type: ignore[no-untyped-def]  # pragma: no cover
+def _pair_sums(bins, weights, parts):  # pragma: no cover
     rows, columns = bins.shape
     threads = len(parts)
     for t in prange(threads):

@@ -71,10 +71,10 @@ SYNTHETIC_ROWS = 20_000
 _WIDE = 100
 """Tables of more columns have two bins a column."""
 
-_CELL_LOOK, _BIN_LOOK = "cells of columns", "bins of columns"
-_PAIR_LOOK, _AGAIN_LOOK = "pairs of columns", "strongest pairs again"
-_SHARES = {_CELL_LOOK: 0.15, _BIN_LOOK: 0.15, _PAIR_LOOK: 0.45, _AGAIN_LOOK: 0.25}
-_WIDE_SHARES = {_CELL_LOOK: 0.2, _PAIR_LOOK: 0.8}
+_CELL_ACCESS, _BIN_ACCESS = "cells of columns", "bins of columns"
+_PAIR_ACCESS, _AGAIN_ACCESS = "pairs of columns", "strongest pairs again"
+_SHARES = {_CELL_ACCESS: 0.15, _BIN_ACCESS: 0.15, _PAIR_ACCESS: 0.45, _AGAIN_ACCESS: 0.25}
+_WIDE_SHARES = {_CELL_ACCESS: 0.2, _PAIR_ACCESS: 0.8}
 
 _KEY, _FORMAT = "summary", 1
 
@@ -137,7 +137,7 @@ class PaidSummary:
     @cached_property
     def _noised_cells(self) -> list[Floats]:
         ends = np.cumsum([one.count for one in self.cells])[:-1]
-        return [np.array(part) for part in np.split(self.released[_CELL_LOOK], ends)]
+        return [np.array(part) for part in np.split(self.released[_CELL_ACCESS], ends)]
 
     @cached_property
     def rows(self) -> float:
@@ -153,13 +153,13 @@ class PaidSummary:
     def unseen(self) -> list[NDArray[np.bool_]]:
         """Cells for missing and unlisted values that are believed to be empty."""
         return find_unseen(
-            self.cells, self._noised_cells, self.errors[_CELL_LOOK], self.never_missing
+            self.cells, self._noised_cells, self.errors[_CELL_ACCESS], self.never_missing
         )
 
     @cached_property
     def bins(self) -> Bins:
         """Bins of every column."""
-        error = self.errors[_CELL_LOOK]
+        error = self.errors[_CELL_ACCESS]
         return choose_bins(self.cells, self.counts, self.unseen, self.rows, error)
 
     @cached_property
@@ -181,10 +181,10 @@ class PaidSummary:
             self.bins,
             self.rows,
             self._noised_cells,
-            self.errors[_CELL_LOOK],
+            self.errors[_CELL_ACCESS],
             self.second_maps,
-            self.released[_BIN_LOOK],
-            self.errors[_BIN_LOOK],
+            self.released[_BIN_ACCESS],
+            self.errors[_BIN_ACCESS],
             self.unseen,
         )
 
@@ -199,9 +199,9 @@ class PaidSummary:
     @cached_property
     def _first_tables(self) -> PairTables:
         margins, variances = self._margins.counts, self._margins.variances
-        centred = PairProducts(self.bins.maps).split(self.released[_PAIR_LOOK])
+        centred = PairProducts(self.bins.maps).split(self.released[_PAIR_ACCESS])
         return estimate_tables(
-            self.bins, self.rows, margins, variances, centred, self.errors[_PAIR_LOOK]
+            self.bins, self.rows, margins, variances, centred, self.errors[_PAIR_ACCESS]
         )
 
     @cached_property
@@ -212,8 +212,8 @@ class PaidSummary:
     @cached_property
     def tables(self) -> PairTables:
         """Estimated counts of all pairs of bins."""
-        centred = PairProducts(self.bins.maps, self.edges).split(self.released[_AGAIN_LOOK])
-        return refine_tables(self._first_tables, self.edges, centred, self.errors[_AGAIN_LOOK])
+        centred = PairProducts(self.bins.maps, self.edges).split(self.released[_AGAIN_ACCESS])
+        return refine_tables(self._first_tables, self.edges, centred, self.errors[_AGAIN_ACCESS])
 
     @property
     def wide(self) -> bool:
@@ -258,13 +258,13 @@ class PaidSummary:
         count = len(self.schema)
         scores = Scores(np.zeros((count, count)), np.zeros((count, count)), np.ones(count))
         if count > 1:
-            signs = SignProducts(self.halves).split(self.released[_PAIR_LOOK])
+            signs = SignProducts(self.halves).split(self.released[_PAIR_ACCESS])
             upper = [
                 float(mass[own == 1].sum())
                 for mass, own in zip(self.counts, self.halves, strict=True)
             ]
             high = np.clip(np.array(upper) / self.rows, 1e-3, 1.0 - 1e-3)
-            doubt = (self.errors[_PAIR_LOOK] / self.rows) ** 2
+            doubt = (self.errors[_PAIR_ACCESS] / self.rows) ** 2
             scores = score_sides(high, signs / self.rows, doubt)
         orders = [cell_order(a, b) for a, b in zip(self.cells, self.counts, strict=True)]
         return draw_ordered(self.counts, orders, scores, rows, rng)
@@ -335,7 +335,7 @@ def plan_summary(schema: Schema, budget: Budget, allowance: Allowance) -> Plan:
     left = 1.0 - (DISCOVERY if steps else 0.0)
     shares = _WIDE_SHARES if len(schema) > _WIDE else _SHARES
     if len(schema) < 2:
-        shares = {_CELL_LOOK: 1.0}
+        shares = {_CELL_ACCESS: 1.0}
     steps += [gaussian_step(label, left * share) for label, share in shares.items()]
     return calibrate(budget, Plan(tuple(steps)), allowance.ledger.relation)
 
@@ -389,12 +389,12 @@ def _measure(table: PrivateTable, grant: Grant) -> PaidSummary:
         errors[release.label] = release.standard_error
 
     fine = BinCounts(tuple(np.arange(one.count) for one in found.cells))
-    take(gaussian_sum(table, fine, grant.take(_CELL_LOOK)))
+    take(gaussian_sum(table, fine, grant.take(_CELL_ACCESS)))
     if found.wide:
-        take(gaussian_sum(table, SignProducts(found.halves), grant.take(_PAIR_LOOK)))
+        take(gaussian_sum(table, SignProducts(found.halves), grant.take(_PAIR_ACCESS)))
     elif len(schema) > 1:
-        take(gaussian_sum(table, BinCounts(found.second_maps), grant.take(_BIN_LOOK)))
-        take(gaussian_sum(table, PairProducts(found.bins.maps), grant.take(_PAIR_LOOK)))
+        take(gaussian_sum(table, BinCounts(found.second_maps), grant.take(_BIN_ACCESS)))
+        take(gaussian_sum(table, PairProducts(found.bins.maps), grant.take(_PAIR_ACCESS)))
         again = PairProducts(found.bins.maps, found.edges)
-        take(gaussian_sum(table, again, grant.take(_AGAIN_LOOK)))
+        take(gaussian_sum(table, again, grant.take(_AGAIN_ACCESS)))
     return found
