@@ -233,10 +233,10 @@ def _take_less(original, self, label):
     return Ticket(self, label, event)
 
 
-def _peeking(original, self, table, *rest):
+def _peeking(original, self, job, *rest):
     """Whether there are many rows decides nothing here, yet nobody paid for knowing it."""
-    self._many = int(vault._ROWS[table].total(RowCount(), 1.0)[0]) > 1000
-    return original(self, table, *rest)
+    self._many = int(vault._ROWS[job.table].total(RowCount(), 1.0)[0]) > 1000
+    return original(self, job, *rest)
 
 
 def _also_exact(original, self, query, grid, scale, *, rate=1.0):
@@ -428,8 +428,8 @@ BUGS = (
         "receipt"),
     # clients
     bug("clients who add a quarter of their share",
-        around_method(Terms, "share", lambda f, self, scale: f(self, scale) / 4.0),
+        around_method(Terms, "noise_share", lambda f, self, *how: f(self, *how) / 4.0),
         "clients, trust shares", "sensitivity"),
     bug("clients who forget their noise",
-        instead(Terms, "share", lambda self, scale: 0.0), "clients, trust nobody", "noise"),
+        instead(Terms, "noise_share", lambda self, *how: 0.0), "clients, trust nobody", "noise"),
 )  # fmt: skip

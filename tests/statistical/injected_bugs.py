@@ -202,11 +202,11 @@ MODELS = (
     ),
     Bug(
         "clients who add a quarter of their share of the noise",
-        replace(Terms, "share", lambda self, scale, attempt=0: _share(self, scale, attempt) / 4.0),
+        replace(Terms, "noise_share", lambda self, *how: _share(self, *how) / 4.0),
         "federated: one row of a client (EBM), seen by a server that adds up masked answers",
     ),
 )
-_share = Terms.share
+_share = Terms.noise_share
 
 
 def full_share(self, scale, attempt=0):
@@ -222,7 +222,8 @@ def one_noise_for_all_attempts():
             made[found] = _noised(self, job, found, 0)
         return made[found]
 
-    with patch.object(Terms, "share", full_share), patch.object(ClientAgent, "_noised", noised):
+    own = patch.object(Terms, "noise_share", full_share)
+    with own, patch.object(ClientAgent, "_noised", noised):
         yield
 
 
@@ -311,7 +312,7 @@ PROTOCOL = (
     ),
     Bug(
         "further attempts at a sum paid by nobody",
-        replace(Terms, "share", full_share),
+        replace(Terms, "noise_share", full_share),
         LATE.format("another client than the late one"),
         slow=True,
     ),

@@ -62,6 +62,6 @@ def test_a_planted_fault_is_found(fault):
 def test_attempts_share_the_precision_that_was_paid():
     for dropouts in range(4):
         terms = Terms("shares", tuple("abcdefg"), dropouts=dropouts, colluders=1)
-        shares = [terms.share(1.0, attempt) for attempt in range(dropouts + 1)]
+        shares = [terms.noise_share(1.0, attempt) for attempt in range(dropouts + 1)]
         precision = math.fsum(1 / (terms.honest * share**2) for share in shares)
         assert precision == pytest.approx(1.0, rel=1e-12)

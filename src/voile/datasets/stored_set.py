@@ -167,6 +167,8 @@ class _FamilySchema:
         for name, column in content["columns"].items():
             family = {key: value for key, value in column.items() if key != "names"}
             patterns = column.get("names", [])
+            if not isinstance(patterns, list) or not all(type(one) is str for one in patterns):
+                raise DataError(f"In a schema, the names of {name!r} must be a list of texts.")
             members = [one for pattern in patterns for one in spell_out(pattern)] or [name]
             for one in members:
                 if columns.setdefault(one, family) is not family:

@@ -57,7 +57,7 @@ def test_a_good_file_is_verified_against_its_ledger(house, name):
     found = verify(house / name, key=key, ledger=house / "l.db", head=head)
     assert found.kind == ("model" if name.endswith("voile") else "receipt")
     assert (found.signer is not None) is signed
-    assert found.has_guarantee.startswith("(1, 1e-06)-differential privacy")
+    assert found.guarantee.startswith("(1, 1e-06)-differential privacy")
     assert any("has paid for it" in one for one in found.checked)
     assert any("noise was drawn" in one for one in found.unchecked)
     assert json.loads(found.to_json())["kind"] == found.kind
@@ -69,7 +69,7 @@ def test_what_is_not_checked_is_said(house):
     assert "not checked  who vouches for it" in text
     assert "not checked  that it was paid" in text
     assert "whose key that is" in str(verify(house / "signed.voile"))
-    assert "no guarantee" in verify(house / "seeded.json").has_guarantee
+    assert "no guarantee" in verify(house / "seeded.json").guarantee
 
 
 def changed(house, tmp_path, name, change):
@@ -109,7 +109,7 @@ def test_a_changed_claim_is_noticed(house, tmp_path, kind, change):
         lambda r: r.update(unit="patient (at most 5 rows each)"),
         lambda r: r.update(relation="replace_one"),
         lambda r: r.update(what="another job"),
-        lambda r: r.update(accesses=[]),
+        lambda r: r.update(looks=[]),
     ],
     ids=["unit", "relation", "job", "looks"],
 )

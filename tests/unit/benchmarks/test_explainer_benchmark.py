@@ -241,7 +241,7 @@ def test_peers_are_compared_by_what_is_shared(reference, monkeypatch):
     found = explainer_useful.peer_cells(reference, "SHAP", 5.0, 2, 1)
     assert [one.setting for one in found] == ["paper", "default"]
     assert found[0].exact == Estimate(4.0, 0.0, None)  # there are but four columns
-    assert found[0].failure == 25 / 4
+    assert found[0].chance == 25 / 4
 
 
 def test_other_models_are_explained(reference):

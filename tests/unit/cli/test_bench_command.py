@@ -9,7 +9,7 @@ from voile.cli import bench
 from voile.cli.bench import benchmark_folder, benchmarks, run_bench
 from voile.errors import SettingError
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from voile.cli.datasets import fetch_dataset
 from voile.datasets.catalogue import find
 from voile.errors import DataError
 
-SHARED = Path(os.environ.get("VOILE_DATA") or Path(__file__).parents[3] / "shared" / "data")
+SHARED = Path(os.environ.get("VOILE_DATA") or Path(__file__).parents[4] / "shared" / "data")
 DOWNLOADS = {name: find(name).download for name in datasets.names() if datasets.can_fetch(name)}
 ADULT_SPLITS = {
     part: (sum(classes.values()), classes[">50K"])

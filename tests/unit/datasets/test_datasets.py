@@ -25,7 +25,7 @@ from voile.datasets.catalogue import find
 from voile.datasets.stored_set import read_set, spell_out
 from voile.errors import DataError, MissingExtra, SchemaError, SettingError
 
-SHARED = Path(os.environ.get("VOILE_DATA") or Path(__file__).parents[3] / "shared" / "data")
+SHARED = Path(os.environ.get("VOILE_DATA") or Path(__file__).parents[4] / "shared" / "data")
 BUNDLED = ("randhie", "breast_cancer", "diabetes", "wine", "iris", "digits")
 STORED = [name for name in datasets.names() if name not in BUNDLED]
 BY_HAND = ("hapt_har561", "fer", "blood_cells", "imdb")

@@ -176,7 +176,7 @@ class ClientAgent:
         job = self._open_jobs.get(getattr(question, "job", ""))
         if job is None:
             return Lacking(job_unknown=True)
-        access = getattr(question, "look", None)
+        access = getattr(question, "access", None)
         if access is not None and access.number not in job.grants:
             return Lacking(job_unknown=True)  # it was away when the others paid
         match question:
@@ -330,7 +330,7 @@ class ClientAgent:
         return found
 
     def _noised(self, job: AgentJob, found: Measured, attempt: int) -> NDArray[np.int64]:
-        share = job.terms.share(found.scale, attempt) / found.grid
+        share = job.terms.noise_share(found.scale, attempt) / found.grid
         if not share:
             return found.total
         if share < LEAST_SHARE:  # pragma: no cover (terms.py asserts that none is)

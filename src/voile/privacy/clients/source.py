@@ -120,7 +120,7 @@ class ClientsSource(RowSource):
                     noise.NoiseSource(line.get("noise", noise.NoiseSource.SYSTEM))
                 )
                 return np.asarray(line["values"])
-        total = self._sum(query, grid, self._session.terms.share(scale))
+        total = self._sum(query, grid, self._session.terms.noise_share(scale))
         if self._session.terms.trust == Trust.AGGREGATOR:
             total = total + noise.gaussian(query.size, scale / grid)
         self._session.write(

@@ -105,7 +105,7 @@ class Terms:
         """Fewest clients that must answer."""
         return len(self.clients) - self.dropouts
 
-    def share(self, scale: float, attempt: int = 0) -> float:
+    def noise_share(self, scale: float, attempt: int = 0) -> float:
         """Standard deviation that one client adds, when the whole was paid as ``scale``.
 
         With shares of noise a sum may be made several times, each time over fewer clients; whoever
@@ -128,7 +128,7 @@ class Terms:
         """Standard deviation of the noise in a sum over so many clients, relative to ``scale``."""
         if self.trust == Trust.AGGREGATOR:
             return 1.0
-        return math.sqrt(answered) * self.share(1.0, attempt)
+        return math.sqrt(answered) * self.noise_share(1.0, attempt)
 
     def notes_for(self, unit: Unit | None) -> tuple[str, ...]:
         """Who is protected from whom, for the receipt; ``unit`` is that of the schema."""

@@ -334,7 +334,7 @@ def test_in_one_process_the_agent_of_an_earlier_run_lets_go_of_its_ledger():
 def test_a_resident_agent_needs_a_function_with_an_address(keeper):
     kind, body = ask(lambda context: Echo("x"), context_of(client_name="n", agent="resident"))
     assert kind == "refusal"
-    assert b"top level of a module" in body
+    assert b"top level of an importable module" in body
 
 
 def test_a_folder_that_others_may_enter_is_not_used(keeper):

@@ -203,10 +203,10 @@ class DrawsForNothing(Plain):
 
 class NumpyNoise(Plain):
     def begin(self):
-        self.failure = np.random.RandomState(0)
+        self.rng = np.random.RandomState(0)
 
     def scale(self, images):
-        return 1.0 + float(self.failure.rand())
+        return 1.0 + float(self.rng.rand())
 
 
 class Fails(Plain):
@@ -245,7 +245,7 @@ PLANTED = [
     (Dropout, "depends on other images"),
     (Noise, "depends on other images"),
     (DrawsForNothing, "draws random numbers"),
-    (NumpyNoise, r"'chance.*changes"),
+    (NumpyNoise, r"'rng.*changes"),
     (Fails, "fails on some images"),
     (Lock, "cannot be copied"),
     (Itself, "shares 'itself'"),
@@ -516,7 +516,7 @@ class Holding(nn.Module):
         self.array = np.arange(3.0)
         self.layers = nn.ModuleList([nn.Linear(2, 2)])
         self.call = self.forward
-        self.failure = __import__("random").Random(3)
+        self.rng = __import__("random").Random(3)
 
 
 CHANGES = [
@@ -530,7 +530,7 @@ CHANGES = [
     (lambda one: setattr(one.layers[0], "note", 1), "layers.0.note"),
     (lambda one: one.layers[0].weight.data.add_(1.0), "layers.0.weight"),
     (lambda one: one.layers[0](torch.ones(1, 2)).sum().backward(), "layers.0"),
-    (lambda one: one.failure.random(), "chance"),
+    (lambda one: one.rng.random(), "rng"),
     (lambda one: one.train(False), "training"),
     (lambda one: one.layers.append(nn.ReLU()), "layers"),
     (lambda one: delattr(one, "array"), ""),

@@ -562,7 +562,7 @@ def test_an_agent_answers_no_more_looks_than_were_paid():
     before = agent.receipts(1e-6)[0]
     # Everything the server ever said, again: old accesses are refused, nothing more is opened.
     kinds = [type(Unpacker().unpack(agent.answer(message))).__name__ for message in asked]
-    assert kinds.count("Refusal") >= 4
+    assert kinds.count("RefusalMessage") >= 4
     assert agent.receipts(1e-6)[0].lines == before.lines
 
 
@@ -571,7 +571,7 @@ def test_agents_survive_any_message(message):
     X, y = rows(20)
     agent = ClientAgent(protect(X, y, schema=SCHEMA), Ledger(Budget(1, 1e-6)), name="a")
     reply = Unpacker().unpack(agent.answer(message))
-    assert type(reply).__name__ == "Refusal"
+    assert type(reply).__name__ == "RefusalMessage"
     assert agent.ledger.history() == ()
 
 

@@ -522,7 +522,7 @@ def test_no_question_kills_a_client(tmp_path):
     text = textwrap.dedent(CRASH.format(folder=str(Path(__file__).parent)))
     done = subprocess.run([sys.executable, "-c", text], capture_output=True, check=False)
     assert done.returncode == 0
-    assert done.stdout.split() == [b"Refusal"]
+    assert done.stdout.split() == [b"RefusalMessage"]
 
 
 # -- refusals that tell ----------------------------------------------------------------------------

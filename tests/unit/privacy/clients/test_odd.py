@@ -117,10 +117,10 @@ def test_an_agent_knows_its_job_its_name_and_its_questions():
     assert one.ledger.history() == ()
 
 
-def test_a_plan_of_countless_looks_is_not_paid():
+def test_a_plan_of_countless_accesses_is_not_paid():
     server = Server(agent(ledger=Ledger(Budget(math.inf, 1e-5))))
     server.open()
-    assert "looks at most" in server.pay(Plan.of(a=Gaussian(2**52, 5.0))).reason
+    assert "accesses at most" in server.pay(Plan.of(a=Gaussian(2**52, 5.0))).reason
 
 
 def test_a_payment_is_made_once():

@@ -151,7 +151,7 @@ def test_one_agent_works_for_a_client_at_a_time(tmp_path):
 def test_the_lock_dies_with_its_process(tmp_path):
     path = tmp_path / "book.db"
     program = f"""
-        import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})
+        import sys; sys.path.insert(0, {str(Path(__file__).parents[1] / "clients")!r})
         from test_enemy import Budget, Ledger, agent
         one = agent(ledger=Ledger({str(path)!r}, Budget(50, 1e-5)))
         print("open", flush=True)

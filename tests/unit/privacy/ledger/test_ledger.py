@@ -326,7 +326,7 @@ def test_no_sequence_of_spends_passes_the_limit(kind, plans):
         assert len(history) == 1
         assert ledger.filter.fits_alone(history[0].plan.events)
         return
-    for part in ("loss", "chance"):
+    for part in ("loss", "failure"):
         exact = sum(Fraction(getattr(entry.price, part)) for entry in history)
         total = getattr(total_of(ledger), part)
         assert total <= getattr(limit, part)

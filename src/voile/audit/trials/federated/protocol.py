@@ -92,7 +92,7 @@ class LateAnswer:
         for attempt, (values, who) in enumerate(zip(sums, (keys, punctual), strict=True)):
             if values is None:
                 raise FederationError("Clients gave no sum that could be audited.")
-            spread = math.sqrt(len(who)) * server.terms.share(1.0, attempt)
+            spread = math.sqrt(len(who)) * server.terms.noise_share(1.0, attempt)
             share = COUNT.share if holder in who else (0.0,)
             known = Question(COUNT.query, (ROWS * len(who),), share)
             ratio += weigh_answer(values, known, server, spread)
@@ -215,7 +215,7 @@ def other_rosters(there: bool) -> float:
         share = COUNT.share if holder in who else (0.0,)
         known = Question(COUNT.query, (ROWS * len(who),), share)
         return weigh_answer(
-            values, known, server, math.sqrt(len(who)) * server.terms.share(1.0, attempt)
+            values, known, server, math.sqrt(len(who)) * server.terms.noise_share(1.0, attempt)
         )
 
     with TemporaryDirectory() as folder:
