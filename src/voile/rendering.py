@@ -110,7 +110,11 @@ def _write(page: str, path: str | Path) -> Path:
 
 def draw_inline(record: Any) -> str:
     """HTML of a record for a notebook: its page inside a frame, which needs nothing around it."""
-    text: str = _FRAMES[str](_draw_page(record))
+    page = _draw_page(record)
+    frame = _find(_FRAMES, page)
+    if frame is None:
+        raise SettingError(f"No frame can be drawn around a {type(record).__name__}.")
+    text: str = frame(page)
     return text
 
 

@@ -20,7 +20,7 @@ class SpecialThing(Thing):
 
 @pytest.fixture
 def tables(monkeypatch):
-    for name in ("_PAGES", "_PRINTS", "_CARDS", "_REPORTS"):
+    for name in ("_PAGES", "_PRINTS", "_CARDS", "_REPORTS", "_FRAMES"):
         monkeypatch.setattr(rendering, name, {})
     monkeypatch.setattr(rendering, "_LOADERS", [])
 
@@ -56,6 +56,9 @@ def test_what_nobody_draws_is_refused(tables, tmp_path):
         rendering.write_report(Thing(), tmp_path / "a.html")
     with pytest.raises(SettingError, match=r"cannot be shown in a terminal: print\(\) it"):
         rendering.print_record(Thing())
+    rendering.draws(SpecialThing)(lambda record: "special")
+    with pytest.raises(SettingError, match="No frame can be drawn around a SpecialThing"):
+        rendering.draw_inline(SpecialThing())
     assert not (tmp_path / "a.html").exists()
 
 
@@ -71,8 +74,16 @@ def test_importing_voile_loads_no_page_and_pages_load_no_torch():
         "assert not {'jinja2', 'plotly', 'rich', 'numpy'} & set(sys.modules)\n"
         "import voile.audit, voile.planning\n"
         "for load in voile.rendering._LOADERS: load()\n"
-        "assert len(voile.rendering._PAGES) == 16 and len(voile.rendering._PRINTS) == 12\n"
+        "assert len(voile.rendering._PAGES) == 17 and len(voile.rendering._PRINTS) == 12\n"
         "assert 'torch' not in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", text], check=True)
     assert voile.rendering is rendering
+
+
+def test_a_record_of_an_audit_finds_its_frame_where_nothing_else_is_loaded():
+    text = (
+        "from voile.audit.finding import AuditReport\n"
+        "assert 'iframe' in AuditReport('x', ())._repr_html_()\n"
+    )
+    subprocess.run([sys.executable, "-c", text], check=True)

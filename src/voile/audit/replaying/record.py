@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
-from voile.codec import Order, Writable
+from voile.codec import Order
+from voile.record import Record
 from voile.stored import Stored
 
 Cost = Annotated[float, Stored(null=math.inf)]
@@ -71,7 +72,7 @@ class ReplayedAccess:
 
 
 @dataclass(frozen=True)
-class Replay(Writable):
+class Replay(Record):
     """A run, recorded on one table and replayed on its neighbours.
 
     Attributes
@@ -94,6 +95,7 @@ class Replay(Writable):
 
     indent: ClassVar[int | None] = 1
     file_order: ClassVar[Order] = (..., "verdict", "broken")
+    has_terminal_form: ClassVar[bool] = False
 
     name: str
     neighbours: int

@@ -1,5 +1,5 @@
-"""Pages of attacks."""
+"""Pages of attacks and replays."""
 
-from voile.report.audit import leakage, membership, page, terminal
+from voile.report.audit import leakage, membership, page, replay, terminal
 
-__all__ = ["leakage", "membership", "page", "terminal"]
+__all__ = ["leakage", "membership", "page", "replay", "terminal"]
