@@ -49,7 +49,7 @@ class Visit:
               || Math.abs(one._fullLayout.width - one.clientWidth) < 2)"""
         )
         self.page.evaluate(
-            "() => new Guarantee((done) => requestAnimationFrame(() => setTimeout(done, 30)))"
+            "() => new Promise((done) => requestAnimationFrame(() => setTimeout(done, 30)))"
         )
 
     def check_alone(self):

@@ -28,6 +28,9 @@ def piece_of(pieces: int) -> Plan:
     return Plan.of(a=Gaussian(noise_multiplier=math.sqrt((pieces + 0.5) / limit)))
 
 
+_TESTS = str(Path(__file__).parents[1])
+
+
 def run_helper(file: str, *arguments: object) -> dict:
     """What the helper function of a test file, run in a process of its own, prints."""
     done = subprocess.run(
@@ -36,6 +39,11 @@ def run_helper(file: str, *arguments: object) -> dict:
         text=True,
         timeout=300,
         check=False,
+        # What all tests share lies one folder above.
+        env={
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join([_TESTS, os.environ.get("PYTHONPATH", "")]),
+        },
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)

@@ -36,7 +36,7 @@ pytestmark = [needs("Chromium"), pytest.mark.slow]
 CLASS_ROWS = {
     "age": [25, 110, None, -4, 99.99],
     "days in hospital": [0, 12, 13, None, 5000],
-    "reason for reservation as the referring physician wrote it": [
+    "reason for admission as the referring physician wrote it": [
         "fracture",
         "other",
         None,
