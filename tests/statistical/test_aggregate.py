@@ -142,11 +142,13 @@ def agree(arrays):
     return [0.5]
 
 
+@pytest.mark.slow
 def test_groups_that_agree_have_the_least_noise():
     points = np.tile(BOX.middle, (GROUPS, 1))  # groups without rows count as the middle, too
     check_centres(agree, [0.5] * 40, points)
 
 
+@pytest.mark.slow
 def test_noise_grows_with_the_scatter_of_the_groups(monkeypatch):
     """Group i learns 0.475 + i / 1800, dealt in turn, so the points are known."""
     monkeypatch.setattr(noise, "deal", lambda size, groups: np.arange(size) % groups)
@@ -159,6 +161,7 @@ def test_noise_grows_with_the_scatter_of_the_groups(monkeypatch):
     assert noise_scale(attend(points), BOX, smooth_noise(8.0, 1e-6, 1)) > 5 * together
 
 
+@pytest.mark.slow
 def test_half_the_noise_of_a_centre_would_be_noticed(monkeypatch):
     original = noise.gaussian
     monkeypatch.setattr(noise, "gaussian", lambda size, scale: original(size, scale) // 2)

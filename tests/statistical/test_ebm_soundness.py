@@ -140,6 +140,7 @@ def test_a_category_of_one_record_does_not_show(levels, relation):
     attack_categories(levels, relation)
 
 
+@pytest.mark.slow
 def test_too_little_noise_would_be_noticed():
     with pytest.raises(AssertionError, match="advantage"):
         attack_categories(["A", "B", "C"], NeighbouringRelation.ADD_REMOVE, epsilon=40.0)
