@@ -147,7 +147,7 @@ def fill(page: str) -> str:
 
 
 def unmarked(page: str) -> Iterator[str]:
-    """Parts of a page that access measured and name no source.
+    """Parts of a page that look measured and name no source.
 
     Outside of blocks and code these are: a table with three or more cells that hold a number with
     decimals, or of percent, times or seconds, unless ``<!-- not measured: why -->`` is the

@@ -22,6 +22,7 @@ EXTRAS = {
     "playwright": "dev",
     "polars": "dev",
     "psycopg": "postgres",
+    "python_calamine": "excel",
     "statsmodels": "demo",
     "torch": "federated",
 }

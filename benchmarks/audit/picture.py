@@ -27,8 +27,8 @@ from voile.report.audit.pictures import (
     name_in,
     place_bars,
 )
+from voile.report.kit.assets import read_asset
 from voile.report.kit.html import parts as kit
-from voile.report.kit.html import read_asset
 
 PICTURE = Path(__file__).parents[2] / "docs/pictures/audit.png"
 WIDTH, HEAD, GROUP, ROW, LINE, NAME = 1100, 170, 44, 44, 19, 34

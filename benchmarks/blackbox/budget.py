@@ -102,7 +102,7 @@ def needed_epsilon(reference: Reference, questions: int, setting: Setting) -> fl
     found = open_explainer(
         reference.task, reference.model, "interactive", 1.0, setting, queries=questions
     )
-    length = found.explainer._reader.noise * math.sqrt(reference.features)
+    length = found.explainer._opened.reader.noise * math.sqrt(reference.features)
     inner = DELTA * (1.0 - SLACK)
     return epsilon_of(mu_of(1.0, inner) * length / NOISE_LENGTH, inner)
 
@@ -127,7 +127,7 @@ def spend(
     epsilons, answered, steps, losses, zeros = [], [], [], [], []
     start, begin, measuring = time.perf_counter(), 0, 0.0
     for end in ends:
-        found = explainer.explain(take(reference.asked, slice(begin, end)))
+        found = explainer.explain_slopes(take(reference.asked, slice(begin, end)))
         epsilons.append(float(explainer.receipt_.epsilon))
         answered += found.answered
         steps += found.steps
@@ -146,7 +146,7 @@ def spend(
         strategy,
         tuple(ends),
         tuple(epsilons),
-        explainer._reader.noise * math.sqrt(reference.features),
+        explainer._opened.reader.noise * math.sqrt(reference.features),
         float(np.mean(took)),
         float(np.mean(own)) if own else 0.0,
         answered.count("reused") / questions,
@@ -193,9 +193,11 @@ def offline(
         setting,
         queries=history,
     ).explainer
-    first = explainer.explain(take(reference.asked, slice(0, history)))
+    first = explainer.explain_slopes(take(reference.asked, slice(0, history)))
     # Rounding, or the noised count, may have left one question's worth.
-    after = explainer.explain(take(reference.asked, slice(history, history + sampled + 1)))[1:]
+    after = explainer.explain_slopes(take(reference.asked, slice(history, history + sampled + 1)))[
+        1:
+    ]
     assert set(after.answered) == {"offline"}, after.answered
     losses = reference.measure(after, setting, history + 1)
     known = reference.measure(first[:sampled], setting)
@@ -240,6 +242,6 @@ def noise_rows(epsilons: Sequence[float] = (0.01, 0.1, 1.0), steps: int = STEPS)
             radius=PAPER.radius,
             intercept=PAPER.intercept,
         )
-        ours = explainer._reader.noise * count
+        ours = explainer._opened.reader.noise * count
         results.append(NoiseRow(epsilon, steps, published_noise(epsilon, steps), ours))
     return results

@@ -26,7 +26,7 @@ from benchmarks.blackbox.measures import (
     timed,
 )
 from benchmarks.kit.script import note
-from voile.explain.blackbox.local import BlackBoxLocalExplanation
+from voile.explain.blackbox.surrogate.local_surrogate import LocalSurrogate
 from voile.explain.blackbox.synthetic.crossover import crossover as rule
 from voile.privacy.budget import Budget
 from voile.privacy.gaussian_dp import mu_of
@@ -139,7 +139,7 @@ def cell(
     strategy: str,
     epsilon: float,
     queries: int,
-    runs: Sequence[tuple[BlackBoxLocalExplanation, float, float]],
+    runs: Sequence[tuple[LocalSurrogate, float, float]],
 ) -> LossCell:
     """From explanations, seconds of opening and seconds per question of each seed."""
     task = reference.task
@@ -189,7 +189,7 @@ def losses(
             rows = take(reference.asked, slice(0, count))
             # A budget for one question cannot answer many: see `equal_epsilon`.
             budget = equal_epsilon(epsilon, queries, count) if queries < count else epsilon
-            runs: dict[Setting, list[tuple[BlackBoxLocalExplanation, float, float]]] = {
+            runs: dict[Setting, list[tuple[LocalSurrogate, float, float]]] = {
                 s: [] for s in settings
             }
             for seed in range(plan.explainers(strategy)):
@@ -197,7 +197,7 @@ def losses(
                     one = open_explainer(task, model, strategy, epsilon, settings[0], seed=seed)
                     for setting in settings:
                         other = one.explainer.with_model(None, **setting.options(task))
-                        runs[setting].append(_turn(timed(other.explain, rows), one.seconds))
+                        runs[setting].append(_turn(timed(other.explain_slopes, rows), one.seconds))
                     continue
                 for setting in settings:
                     one = open_explainer(
@@ -209,7 +209,9 @@ def losses(
                         queries=max(queries, count),
                         seed=seed,
                     )
-                    runs[setting].append(_turn(timed(one.explainer.explain, rows), one.seconds))
+                    runs[setting].append(
+                        _turn(timed(one.explainer.explain_slopes, rows), one.seconds)
+                    )
             for setting in settings:
                 found = cell(reference, setting, strategy, epsilon, queries, runs[setting])
                 results.append(found)
@@ -223,8 +225,8 @@ def losses(
 
 
 def _turn(
-    found: tuple[BlackBoxLocalExplanation, float], opening: float
-) -> tuple[BlackBoxLocalExplanation, float, float]:
+    found: tuple[LocalSurrogate, float], opening: float
+) -> tuple[LocalSurrogate, float, float]:
     return found[0], opening, found[1]
 
 

@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 from benchmarks.blackbox.data import Task
 from voile import PrivateExplainer
 from voile.explain.blackbox.answers.questions import Questions
-from voile.explain.blackbox.local import BlackBoxLocalExplanation
-from voile.explain.blackbox.rows.black_box import read_model
+from voile.explain.blackbox.rows.given_model import read_model
 from voile.explain.blackbox.rows.given_rows import read_rows
 from voile.explain.blackbox.rows.points import ONE
 from voile.explain.blackbox.settings import Settings, usual_radius
 from voile.explain.blackbox.solvers.local_fit import fit_local
 from voile.explain.blackbox.solvers.weights import read_weight
+from voile.explain.blackbox.surrogate.local_surrogate import LocalSurrogate
 from voile.privacy.gaussian_dp import epsilon_of, mu_of
 from voile.privacy.ledger.filter import SLACK
 
@@ -51,10 +51,9 @@ class Setting:
 
     def options(self, task: Task) -> dict[str, Any]:
         """For the constructor and `with_model`, which would keep another setting's radius."""
+        weight = "stable" if self.width is None else "gaussian"
         found: dict[str, Any] = {"radius": self.radius_for(task), "intercept": self.intercept}
-        if self.width is not None:
-            found |= {"weight": "gaussian", "width": self.width}
-        return found
+        return found | {"weight": weight, "width": self.width}
 
 
 PAPER = Setting("paper", 1.0, False)
@@ -187,9 +186,7 @@ class Reference:
         told = self.points @ phi + (offset - z @ phi) >= 0
         return float(near @ (told == (self.labels >= 0)) / max(float(near.sum()), 1e-300))
 
-    def measure(
-        self, found: BlackBoxLocalExplanation, setting: Setting, first: int = 0
-    ) -> Measured:
+    def measure(self, found: LocalSurrogate, setting: Setting, first: int = 0) -> Measured:
         """Compare explanations of the asked rows, from the `first` on, with the exact ones."""
         lines = []
         for k in range(len(found)):
@@ -267,9 +264,7 @@ def open_explainer(
     return Opened(explainer, time.perf_counter() - start)
 
 
-def timed(
-    explain: Callable[[Any], BlackBoxLocalExplanation], rows: Any
-) -> tuple[BlackBoxLocalExplanation, float]:
+def timed(explain: Callable[[Any], LocalSurrogate], rows: Any) -> tuple[LocalSurrogate, float]:
     """Explanations, and seconds per row."""
     start = time.perf_counter()
     found = explain(rows)

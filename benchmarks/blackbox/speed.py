@@ -109,9 +109,11 @@ def time_summary(rows: int, columns: int) -> list[dict[str, Any]]:
     X, schema = table(rows, columns)
     asked, model = X[: QUESTIONS + 2] * 0.9, Ridge(columns)
     begin, start = Moment.now(), time.perf_counter()
-    explainer = PrivateExplainer(model, X, schema=schema, epsilon=EPSILON["summary"])
+    explainer = PrivateExplainer(
+        model, X, schema=schema, epsilon=EPSILON["summary"], weight="stable"
+    )
     opening = time.perf_counter() - start
-    each, spread = seconds_of(explainer.explain, asked)
+    each, spread = seconds_of(explainer.explain_slopes, asked)
     return [
         {
             "strategy": "summary",
@@ -146,10 +148,10 @@ def time_rows(rows: int, columns: int) -> list[dict[str, Any]]:
             shared_questions=True,  # made-up rows
         )
         opening = time.perf_counter() - start
-        each, spread = seconds_of(explainer.explain, asked)
+        each, spread = seconds_of(explainer.explain_slopes, asked)
         assert {one.answered for one in explainer.history()} == {strategy}
         results.append((strategy, opening, each, spread, len(asked) - 2, others_since(begin)))
-    points = explainer._questions.read(X).points / ONE
+    points = explainer._opened.questions.read(X).points / ONE
     labels = model(X)
     begin = Moment.now()
     places = points[: LOOPS + 1] * 0.9

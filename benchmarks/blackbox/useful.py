@@ -201,7 +201,11 @@ def peer_cells(
     for setting in SETTINGS.values():
         private = []
         for one in first:
-            found = one.with_model(None, **setting.options(task)).explain(rows).coefficients[..., 0]
+            found = (
+                one.with_model(None, **setting.options(task))
+                .explain_slopes(rows)
+                .coefficients[..., 0]
+            )
             private.append([shared(told(found[k], k), theirs[k]) for k in range(len(theirs))])
         d = reference.features
         exact = [
@@ -310,7 +314,7 @@ def density(
                 one = open_explainer(
                     task, reference.model, strategy, epsilon, setting, queries=count, seed=seed
                 )
-                runs.append(reference.measure(one.explainer.explain(rows), setting))
+                runs.append(reference.measure(one.explainer.explain_slopes(rows), setting))
             near, lost = runs[0].effective, stack(runs, "loss")
             order = np.argsort(near, kind="stable")
             results += [

@@ -22,11 +22,12 @@ if TYPE_CHECKING:
     from voile.models.lvq.estimator import GLVQClassifier, GMLVQClassifier, LVQ1Classifier
     from voile.planning import forecast
     from voile.privacy.budget import Budget
+    from voile.privacy.files.table_files import read_table
     from voile.privacy.holdout import hold_out
     from voile.privacy.ledger import Ledger
     from voile.privacy.receipt import Receipt
     from voile.privacy.vault import protect
-    from voile.schema import Category, Number, Schema, Unit
+    from voile.schema import Category, Date, Number, Schema, Unit
     from voile.summary import summarize
 
 # Loaded on first use, so that `import voile` and `voile --help` are quick.
@@ -36,6 +37,7 @@ _PACKAGES = ("audit", "datasets", "federated")
 _HOMES = {
     "Budget": "voile.privacy.budget",
     "Category": "voile.schema",
+    "Date": "voile.schema",
     "EBMClassifier": "voile.models.ebm.estimator",
     "EBMRegressor": "voile.models.ebm.estimator",
     "Federation": "voile.federated.federation",
@@ -53,12 +55,14 @@ _HOMES = {
     "hold_out": "voile.privacy.holdout",
     "load": "voile.models.load",
     "protect": "voile.privacy.vault",
+    "read_table": "voile.privacy.files.table_files",
     "summarize": "voile.summary",
 }
 
 __all__ = [
     "Budget",
     "Category",
+    "Date",
     "EBMClassifier",
     "EBMRegressor",
     "Federation",
@@ -78,16 +82,20 @@ __all__ = [
     "hold_out",
     "load",
     "protect",
+    "read_table",
     "summarize",
 ]
 
 
 def _load_explainers() -> object:
-    from voile.explain.ebm import explain as additive
-    from voile.explain.locally_linear import explain as filters
-    from voile.explain.lvq import explain as prototypes
+    from voile.explain.ebm import counterfactuals as ebm_changes
+    from voile.explain.ebm import explain as ebm
+    from voile.explain.locally_linear import counterfactuals as locally_linear_changes
+    from voile.explain.locally_linear import explain as locally_linear
+    from voile.explain.lvq import counterfactuals as lvq_changes
+    from voile.explain.lvq import explain as lvq
 
-    return additive, filters, prototypes
+    return ebm, ebm_changes, locally_linear, locally_linear_changes, lvq, lvq_changes
 
 
 def _load_plan_pages() -> object:
@@ -107,9 +115,9 @@ def _load_audit_pages() -> object:
 
 
 def _load_explanation_pages() -> object:
-    from voile.report import blackbox, ebm, locally_linear, lvq, networks
+    from voile.report import blackbox, counterfactuals, ebm, locally_linear, lvq, networks
 
-    return blackbox, ebm, locally_linear, lvq, networks
+    return blackbox, counterfactuals, ebm, locally_linear, lvq, networks
 
 
 def _load_model_pages() -> object:

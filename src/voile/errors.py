@@ -16,7 +16,8 @@
     ├── ModelError             a model cannot be read, stored or changed as asked (ValueError)
     └── MissingExtra           an optional dependency is not installed            (ImportError)
 
-and one warning, NoLedgerWarning (UserWarning): several jobs on the same rows have no ledger.
+and two warnings (UserWarning): NoLedgerWarning, several jobs on the same rows have no ledger;
+GuessedTargetWarning, a table was too small to find the classes or bounds of its target.
 
 A message says what is wrong, where, and the remedy. It never contains a private value, and
 whether it is raised never depends on one, but for what was released with noise and paid.
@@ -90,3 +91,7 @@ class MissingExtra(VoileError, ImportError):
 
 class NoLedgerWarning(UserWarning):
     """A second job on the same rows was given no ledger, so nothing adds up what both cost."""
+
+
+class GuessedTargetWarning(UserWarning):
+    """Classes or bounds of a target did not stand clear of the noise, and were guessed."""

@@ -1,13 +1,14 @@
 """Where what explains a model registers itself, and where models find it.
 
-Models lie below the layer that explains them, and yet offer ``explain_global`` and
-``explain_local``. They ask here. What explains a model registers beside itself, by the type of the
-model; it is loaded at the first question, by what the root of the package has installed.
+Models lie below the layer that explains them, and yet offer ``explain_global``, ``explain_local``
+and ``counterfactuals``. They ask here. What explains a model registers beside itself, by the type
+of the model; it is loaded at the first question, by what the root of the package has installed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from voile.errors import SettingError
@@ -16,6 +17,7 @@ Explainer = TypeVar("Explainer", bound=Callable[..., Any])
 
 _WHOLE: dict[type, Callable[..., Any]] = {}
 _ROWS: dict[type, Callable[..., Any]] = {}
+_CHANGES: dict[type, Callable[..., Any]] = {}
 _LOADERS: list[Callable[[], object]] = []
 
 
@@ -24,6 +26,46 @@ def explains(kind: type, *, rows: bool = False) -> Callable[[Explainer], Explain
 
     def register(explainer: Explainer) -> Explainer:
         (_ROWS if rows else _WHOLE)[kind] = explainer
+        return explainer
+
+    return register
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Wish:
+    """What is wanted of a model's answer, and what may change for it.
+
+    Attributes
+    ----------
+    want : object
+        A class, a probability such as ">= 0.7", a number or a range; None for another class.
+    change : sequence of str, or None
+        Columns that may change; None for all.
+    keep : sequence of str
+        Columns that may not.
+    directions : mapping of str to "up" or "down", or None
+    most : int
+        How many suggestions.
+    among : table of shape (rows, columns), or None
+        Rows that are no private ones, by which it is judged how usual a changed row is.
+    sure : bool
+        Whether only what holds with the errors of the model's scores allowed for is suggested.
+    """
+
+    want: object = None
+    change: Sequence[str] | None = None
+    keep: Sequence[str] = ()
+    directions: Mapping[str, str] | None = None
+    most: int = 3
+    among: object = None
+    sure: bool = False
+
+
+def suggests(kind: type) -> Callable[[Explainer], Explainer]:
+    """Register a function that tells what would have to change for another answer of a model."""
+
+    def register(explainer: Explainer) -> Explainer:
+        _CHANGES[kind] = explainer
         return explainer
 
     return register
@@ -56,6 +98,16 @@ def explain_local(model: Any, X: object) -> Any:
         `LocallyLinearLocalExplanation` of locally linear maps.
     """
     return _find(_ROWS, model)(model, X)
+
+
+def suggest_changes(model: Any, X: object, wish: Wish) -> Any:
+    """Tell what would have to change in rows the caller holds.
+
+    Returns
+    -------
+    voile.explain.counterfactuals.record.Counterfactuals
+    """
+    return _find(_CHANGES, model)(model, X, wish)
 
 
 def _find(table: dict[type, Callable[..., Any]], model: object) -> Callable[..., Any]:

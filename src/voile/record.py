@@ -7,11 +7,12 @@ import tempfile
 import webbrowser
 from importlib import import_module
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from voile.codec import Writable
 from voile.errors import MissingExtra, SettingError
-from voile.rendering import draw_inline, print_record, write_page
+from voile.figure_request import FigureRequest
+from voile.rendering import draw_inline, plot_record, print_record, write_page, write_plot
 
 
 class Record(Writable):
@@ -46,6 +47,71 @@ class Record(Writable):
     def to_html(self, path: str | Path) -> Path:
         """Write one self-contained page, which needs no network, and return its path."""
         return write_page(self, path)
+
+    def plot(
+        self,
+        name: str | None = None,
+        *,
+        row: int | None = None,
+        output: str | None = None,
+        library: Literal["plotly", "matplotlib"] = "plotly",
+    ) -> Any:
+        """One of its figures, to look at, change or take along.
+
+        Parameters
+        ----------
+        name : str, optional
+            Which: a column, a class, or what it shows; by default the first on its page.
+        row : int, optional
+            Position of an explained row, if the record is of rows; by default the first.
+        output : str, optional
+            Name of an output or class, if a figure is of one; by default all of them together, or
+            the one that the row got.
+        library : {"plotly", "matplotlib"}
+            Which library's figure.
+
+        Returns
+        -------
+        plotly.graph_objects.Figure or matplotlib.figure.Figure
+
+        Raises
+        ------
+        SettingError
+            If there is no such figure, row or output; the message says which there are.
+        MissingExtra
+            If matplotlib is asked for and not installed.
+        """
+        return plot_record(self, FigureRequest(name, row, output), library, None)
+
+    def save_figure(
+        self,
+        path: str | Path,
+        name: str | None = None,
+        *,
+        row: int | None = None,
+        output: str | None = None,
+        width: float | None = None,
+    ) -> Path:
+        """Write one of its figures to a file, light and fit for print, and return its path.
+
+        Parameters
+        ----------
+        path : str or path
+            Ends in ``.svg`` (which needs nothing else), ``.png`` (300 dots an inch) or ``.pdf``
+            (both by matplotlib).
+        name, row, output
+            As for `plot`.
+        width : float, optional
+            In centimetres, 16 by default; 8 fits a column of a journal. Letters are of 9 points.
+
+        Raises
+        ------
+        SettingError
+            If there is no such figure, or no such kind of file.
+        MissingExtra
+            If matplotlib is needed and not installed.
+        """
+        return write_plot(self, path, FigureRequest(name, row, output), width)
 
     def show(self, *, browser: bool = False) -> None:
         """Show it: in a notebook as a figure, in a terminal as a table.

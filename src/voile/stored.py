@@ -50,8 +50,8 @@ USUAL = Stored()
 
 Count = Annotated[int, Stored(least=0)]
 Size = Annotated[int, Stored(least=1)]
-Share = Annotated[float, Stored(least=0.0, most=1.0)]
-Amount = Annotated[float, Stored(least=0.0)]
+ZeroToOne = Annotated[float, Stored(least=0.0, most=1.0)]
+NonNegative = Annotated[float, Stored(least=0.0)]
 Unknown = Annotated[float, Stored(least=0.0, null=math.inf)]
 """A number >= 0 that may not be known: infinite then, and ``null`` in a file."""
 

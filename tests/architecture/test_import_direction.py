@@ -23,8 +23,8 @@ LAYERS = {
 }
 """Each part of Voile, and the parts it may import besides itself."""
 
-FREE = {"arrays", "codec", "errors", "explaining", "files", "record", "rendering"}
-FREE |= {"lazy", "stored", "strict", "version"}
+FREE = {"arrays", "codec", "errors", "explaining", "figure_request", "files", "record", "rendering"}
+FREE |= {"lazy", "progress", "stored", "strict", "version"}
 """What all may import, and what imports no part of Voile (but each other)."""
 
 NAMES_ABOVE = {"voile.models.load": {"federated"}}

@@ -50,7 +50,7 @@ PUBLIC = {
     "voile.federated.flower.resident": "what the system says of a process",
     "voile.files": "places to write to",
     "voile.models.ebm.export": "a place to write to",
-    "voile.report.kit.html": "styles and scripts of this package",
+    "voile.report.kit.assets": "styles and scripts of this package",
     "voile.schema.frames": "names and types that a Parquet file declares, and no row",
     "voile.strict": "schemas, models, receipts and explanations",
 }

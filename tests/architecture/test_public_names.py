@@ -14,6 +14,7 @@ from source_tree import SOURCE, Module
 PUBLIC_NAMES = [
     "Budget",
     "Category",
+    "Date",
     "EBMClassifier",
     "EBMRegressor",
     "Federation",
@@ -33,6 +34,7 @@ PUBLIC_NAMES = [
     "hold_out",
     "load",
     "protect",
+    "read_table",
     "summarize",
 ]
 

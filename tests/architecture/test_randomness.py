@@ -22,8 +22,6 @@ PUBLIC_CHOICES: dict[str, set[str]] = {
         "numpy.random.Generator",
         "numpy.random.default_rng",
     },
-    # Counts redrawn around released ones, for intervals.
-    "voile.models.evaluation.intervals": {"numpy.random.default_rng"},
     # Rows made up from public bounds, and the order of public rows.
     "voile.models.locally_linear.teacher": {"numpy.random.default_rng"},
     # Synthetic rows drawn from released tables, made-up rows, and which public rows are asked.
@@ -35,8 +33,17 @@ PUBLIC_CHOICES: dict[str, set[str]] = {
         "numpy.random.Generator",
         "numpy.random.default_rng",
     },
+    # Other draws of the noise of released tables: how far contributions may be off.
+    "voile.explain.blackbox.synthetic.pair_tables": {"numpy.random.Generator"},
     "voile.explain.blackbox.synthetic.reweighting": {"numpy.random.Generator"},
+    "voile.explain.blackbox.synthetic.sampling": {"numpy.random.default_rng"},
     "voile.explain.blackbox.synthetic.tree_rows": {"numpy.random.Generator"},
+    # Which synthetic rows and which orders of columns a black box is asked about.
+    "voile.explain.blackbox.shapley.background": {"numpy.random.default_rng"},
+    "voile.explain.blackbox.shapley.contributions": {"numpy.random.default_rng"},
+    "voile.explain.blackbox.shapley.permutations": {"numpy.random.default_rng"},
+    # Rows that hardly differ from one that is suggested.
+    "voile.explain.counterfactuals.usual": {"numpy.random.default_rng"},
     # The order of rows in a client's own steps.
     "voile.federated.fedavg.work": {"numpy.random.default_rng"},
     # Where networks begin, made-up images, and whether rows are kept apart.

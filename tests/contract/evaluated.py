@@ -13,17 +13,17 @@ from voile import (
     Number,
     Schema,
 )
+from voile.models.evaluation.answers import watched
+from voile.models.evaluation.error_queries import ErrorSizes, ErrorSums, GroupErrors
 from voile.models.evaluation.queries import (
-    ClassMargins,
-    ConfidenceCells,
+    ClassScores,
     ConfusionCells,
-    ErrorSizes,
-    ErrorSums,
     GroupCells,
-    GroupErrors,
-    MarginCells,
     Prepared,
+    ScoreCells,
+    ScorePart,
 )
+from voile.models.evaluation.strategy import best_strategy
 from voile.schema import Category
 
 TWO, THREE = Category(["a", "b"]), Category(["a", "b", 1])
@@ -60,22 +60,38 @@ def prepared_for(query, kind, classes):
     return query
 
 
+def score_query(kind, classes, cuts, chosen, *, by_class):
+    """Mixtures of the cells of every score that is watched."""
+    scored = watched(model_of(kind, classes))
+    strategy = best_strategy(len(cuts) + 1, min(chosen, len(cuts)))
+    parts = tuple(ScorePart(i, cuts, strategy) for i in range(len(scored)))
+    query = ClassScores(parts, scored) if by_class else ScoreCells(parts)
+    return prepared_for(query, kind, classes)
+
+
 kinds = st.sampled_from(list(KINDS))
 cuts = st.lists(st.floats(-8, 8), min_size=1, max_size=5, unique=True).map(sorted).map(tuple)
 either = st.sampled_from([2, 3])
+clips = st.sampled_from([1e-9, 0.3, 5.0, 1e9])
+scored = (kinds, either, cuts, st.integers(0, 5))
 
 evaluated = {
     ConfusionCells: st.builds(lambda k, c: prepared_for(ConfusionCells(c), k, c), kinds, either),
     GroupCells: st.builds(lambda k, c: prepared_for(GroupCells(c, "c", 3), k, c), kinds, either),
-    MarginCells: st.builds(lambda k, at: prepared_for(MarginCells(at), k, 2), kinds, cuts),
-    ClassMargins: st.builds(lambda k, at: prepared_for(ClassMargins(at), k, 2), kinds, cuts),
-    ConfidenceCells: st.builds(lambda k, at: prepared_for(ConfidenceCells(at), k, 3), kinds, cuts),
-    ErrorSizes: st.just(0).map(lambda _: prepared_for(ErrorSizes(5.0), "additive", 0)),
-    GroupErrors: st.sampled_from([1e-9, 0.3, 5.0, 1e9]).map(
-        lambda clip: prepared_for(GroupErrors(clip, "c", 3), "additive", 0)
+    ScoreCells: st.builds(lambda *how: score_query(*how, by_class=False), *scored),
+    ClassScores: st.builds(lambda *how: score_query(*how, by_class=True), *scored),
+    ErrorSizes: st.floats(-3, 4).map(
+        lambda constant: prepared_for(ErrorSizes(5.0, constant), "additive", 0)
     ),
-    ErrorSums: st.sampled_from([1e-9, 0.3, 5.0, 1e9]).map(
-        lambda clip: prepared_for(ErrorSums(clip), "additive", 0)
+    GroupErrors: clips.map(lambda clip: prepared_for(GroupErrors(clip, "c", 3), "additive", 0)),
+    ErrorSums: st.builds(
+        lambda clip, other, constant, at: prepared_for(
+            ErrorSums(clip, other, constant, at), "additive", 0
+        ),
+        clips,
+        clips,
+        st.floats(-3, 4),
+        cuts,
     ),
 }
 """How to draw an instance of each question of an evaluation."""

@@ -22,6 +22,7 @@ from voile.privacy.events import Gaussian, Plan, Step
 from voile.privacy.grant import Grant, Ticket
 from voile.privacy.ledger import Ledger
 from voile.privacy.ledger.filter import Filter
+from voile.privacy.ledger.reservation import Reservation
 from voile.privacy.mechanisms import aggregate, selection, sums
 from voile.privacy.mechanisms.slopes import PrivateSlopes
 from voile.privacy.queries import CellQuery, NumberCounts, RowCount, Together
@@ -257,15 +258,26 @@ def _open_twice(original, table, query, ticket):
     return replace(first, values=(first.values + second.values) / 2)
 
 
-def _unwritten(original, self, plan, table, what, *, unit=None, beside=None):
+def _unwritten(original, self, plan, table, what, **how):
     """What is written into the ledger is nothing."""
-    return Grant(plan, Ledger(self.budget).spend(plan, what), self, table, unit)
+    return Grant(plan, Ledger(self.budget).spend(plan, what), self, table, how.get("unit"))
+
+
+def _unwritten_part(original, self, plan, table):
+    """The same for a part of what was set aside."""
+    return Grant(plan, Ledger(self.ledger.budget).spend(plan, "part"), self.ledger, table)
 
 
 def _cheap(original, self, plan, what, **how):
     """The ledger is told of half as many accesses."""
     few = tuple(Step(s.label, replace(s.event, count=max(s.event.count // 2, 1))) for s in plan)
     return original(self, Plan(few), what, **how)
+
+
+def _cheap_part(original, self, plan, what=None):
+    """The same of what was set aside."""
+    few = tuple(Step(s.label, replace(s.event, count=max(s.event.count // 2, 1))) for s in plan)
+    return original(self, Plan(few), what)
 
 
 def _as_if_once(original, events, relation=NeighbouringRelation.ADD_REMOVE, **how):
@@ -389,9 +401,15 @@ BUGS = (
         around_method(RowSource, "noised_total", _also_exact), _SUMMED, "payment"),
     bug("tickets that are never used up", around_method(Grant, "take", _uncounted), "too many",
         "payment"),
-    bug("an entry in another ledger", around_method(Ledger, "pay", _unwritten), "EBM", "payment"),
+    bug("an entry in another ledger", around_method(Ledger, "pay", _unwritten), "EBM of a number",
+        "payment"),
+    bug("a part of a job in another ledger", around_method(Reservation, "pay", _unwritten_part),
+        "EBM", "payment"),
     bug("tickets for less noise", around_method(Grant, "take", _take_less), _SUMMED, "payment"),
-    bug("half of the accesses paid", around_method(Ledger, "spend", _cheap), "EBM", "payment"),
+    bug("half of the accesses paid", around_method(Ledger, "spend", _cheap), "EBM of a number",
+        "payment"),
+    bug("half of a job's parts paid", around_method(Reservation, "charge", _cheap_part), "EBM",
+        "payment"),
     bug("a receipt without its first line", around(model_fit, "write_receipt", _without_first),
         "EBM", "receipt"),
     # threshold without delta

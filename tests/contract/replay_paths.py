@@ -8,7 +8,7 @@ import contextlib
 import math
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from unittest.mock import patch
 
@@ -30,6 +30,7 @@ from replay_tables import (
 
 from voile import (
     Budget,
+    Date,
     EBMClassifier,
     EBMRegressor,
     Federation,
@@ -41,10 +42,12 @@ from voile import (
     Number,
     PrivateExplainer,
     Schema,
+    Unit,
     hold_out,
     protect,
     summarize,
 )
+from voile.errors import NothingFound
 from voile.privacy.events import Approximate, Gaussian, Laplace, Plan, PoissonGaussian, Pure
 from voile.privacy.mechanisms import (
     aggregate_mean,
@@ -61,6 +64,10 @@ from voile.privacy.receipt import write_receipt
 from voile.privacy.sources import parquet, table
 from voile.privacy.vault import keep
 from voile.schema import Category
+
+DATED = Schema(
+    {"n": Date(), "u": Number(0, 1e3, whole=True), "c": Category(["a", "b", 1], ordered=True)}
+)
 
 EVERYTHING = Budget(50.0, 1e-3)
 """Enough that on 24 rows classes and levels are found, so that training goes on after it."""
@@ -101,8 +108,22 @@ def small_blocks():
 # -- models -------------------------------------------------------------------------------------
 
 
-def fit(cls, *, target=CLASSES, schema=None, weighted=False, people=0, budget=None, **settings):
-    """A run that fits an estimator and returns it, with what it predicts of public rows."""
+def fit(
+    cls,
+    *,
+    target=CLASSES,
+    schema=None,
+    weighted=False,
+    people=0,
+    budget=None,
+    dates=False,
+    numbered=False,
+    **settings,
+):
+    """A run that fits an estimator and returns it, with what it predicts of public rows.
+
+    ``numbered``: classes are numbers, one of which is none that is looked for by name.
+    """
     schema = schema_of(target) if schema is None else schema
     if people:
         schema = schema.with_unit(unit(people))
@@ -116,8 +137,42 @@ def fit(cls, *, target=CLASSES, schema=None, weighted=False, people=0, budget=No
         )
         X = rows.with_people if people else rows.X
         weights = {"sample_weight": rows.w} if weighted else {}
-        model.fit(X, rows.y, **weights)
-        return model, model.predict(public.X)
+        y = rows.y
+        if numbered:
+            y = np.array(
+                [{"no": 0.0, "yes": 1.0, "unheard of": 17.0}.get(one, np.nan) for one in y]
+            )
+        model.fit(X, y, **weights)
+        shown = public.X if not dates else {**public.X, "n": ["2001-02-03"] * len(public.y)}
+        return model, model.predict(shown)
+
+    return run
+
+
+def dated(run):
+    """The same run on a table whose first number is a date."""
+
+    def run_dated(rows, ledger):
+        n = rows.X["n"]
+        seconds = np.where(np.isfinite(n), np.clip(n, -20, 20) * 1e8, 0.0).astype("M8[s]")
+        days = np.where(np.isfinite(n), seconds, np.datetime64("NaT"))
+        return run(replace(rows, X={**rows.X, "n": days}), ledger)
+
+    return run_dated
+
+
+def stopped(cls, **settings):
+    """A run that stops after its first look, because half the rows have an unlisted class."""
+    schema = schema_of(Category(["No", "yes"]))
+
+    def run(rows, ledger):
+        given = {"epsilon": ledger.budget.epsilon, "delta": ledger.budget.delta}
+        model = cls(**given, schema=schema, ledger=ledger, random_state=0, **settings)
+        try:
+            model.fit(rows.X, rows.y)
+        except NothingFound as error:
+            return str(error)
+        raise AssertionError("it should have stopped")
 
     return run
 
@@ -344,8 +399,8 @@ def explained(strategy, **settings):
             **{"queries": 4, "steps": 4, **settings},
         )
         asked = [[0.5, 10.0], [-2.0, 900.0], [0.5, 10.0]]
-        told = explainer.explain(asked)
-        return told, explainer.explain(asked[:1]), explainer.receipt_, explainer.history()
+        told = explainer.explain_slopes(asked)
+        return told, explainer.explain_slopes(asked[:1]), explainer.receipt_, explainer.history()
 
     return run
 
@@ -555,6 +610,13 @@ def make_paths():
             near=people_of,
             fast=3,
         ),
+        Path(
+            "summary of dates that nobody bounded",
+            dated(summed_up(DATED)),
+            (_BOUNDS, _TREE, "summarize"),
+            budget=EVERYTHING,
+            fast=3,
+        ),
         # additive models
         Path("EBM", fit(EBMClassifier, rounds=3), (_SUMS, "EBMClassifier"), fast=3),
         Path(
@@ -597,7 +659,41 @@ def make_paths():
             (_SUMS, _LEVELS, "EBMClassifier"),
             budget=EVERYTHING,
         ),
+        Path(
+            "EBM, nothing listed, classes that are numbers",
+            fit(EBMClassifier, schema=UNLISTED.with_target(Category()), numbered=True, rounds=2),
+            (_SUMS, _LEVELS, "EBMClassifier"),
+            fast=3,
+        ),
+        Path(
+            "EBM of people whom no column tells apart",
+            fit(EBMClassifier, schema=schema_of().with_unit(Unit(rows=5)), rounds=2),
+            (_SUMS, "EBMClassifier"),
+            near=people_of,
+            fast=3,
+        ),
+        Path(
+            "EBM of dates and levels in an order",
+            dated(fit(EBMClassifier, schema=DATED.with_target(CLASSES), rounds=2, dates=True)),
+            (_SUMS, _BOUNDS, "EBMClassifier"),
+            budget=EVERYTHING,
+            fast=3,
+        ),
+        Path(
+            "EBM that stops at the target",
+            stopped(EBMClassifier, rounds=2),
+            (_SUMS, "EBMClassifier"),
+            budget=EVERYTHING,
+            fast=3,
+        ),
         # prototypes
+        Path(
+            "GLVQ that stops at the class means",
+            stopped(GLVQClassifier),
+            (_SUMS, "GLVQClassifier"),
+            budget=EVERYTHING,
+            fast=3,
+        ),
         Path("LVQ1", fit(LVQ1Classifier), (_SUMS, "LVQ1Classifier"), fast=3),
         Path("GLVQ", fit(GLVQClassifier), (_SUMS, "GLVQClassifier"), fast=3),
         Path(

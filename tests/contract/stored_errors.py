@@ -170,7 +170,7 @@ OTHERS = {
     "questions that are not shared": lambda: explain(strategy="adaptive"),
     "an unknown weight": lambda: explain(weight="triangle"),
     "a name that is empty": lambda: explain(name=""),
-    "a row of another width": lambda: explain().explain([[1.0]]),
+    "a row of another width": lambda: explain().explain_slopes([[1.0]]),
     "no summary": lambda: explain(strategy="release", queries=3).summary_,
     "another model for another price": lambda: explain().with_model(None, epsilon=3),
     "an unknown trust": lambda: federate(trust="everybody"),
@@ -223,6 +223,7 @@ columns:
   ward: {kind: category, levels: [A, B, C]}
   dose: {kind: number, lower: 0, upper: 10}
 target: {kind: category, levels: ['no', 'yes']}
+unit: row
 """
 TRAIN = "train patients.csv --target ill --schema patients.yaml"
 

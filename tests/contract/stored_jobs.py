@@ -31,19 +31,12 @@ def place_of(job, name):
     return MODELS / f"{job}.voile" if name == MODEL else STORED / job / name
 
 
-_REWORDED = ("at least one look at the rows had no", "at least one access to the rows had no")
-
-
 def stored(job):
     """What is stored of a job, by name."""
     places = (STORED / job).iterdir() if (STORED / job).is_dir() else ()
     found = {place.name: place.read_text(encoding="utf-8") for place in sorted(places)}
     model = place_of(job, MODEL)
-    if not model.exists():
-        return found
-    # The sentence in a receipt is worded anew from its numbers when a model is read.
-    text = model.read_text(encoding="utf-8").replace(*_REWORDED)
-    return found | {MODEL: text}
+    return found | ({MODEL: model.read_text(encoding="utf-8")} if model.exists() else {})
 
 
 def write(job, made):

@@ -95,7 +95,7 @@ def ask(strategy, folder):
         steps=20,
         ledger=Ledger(folder / "book.db", Budget(30.0, 1e-6)),
     )
-    found = explainer.explain(numbers(2, 5))
+    found = explainer.explain_slopes(numbers(2, 5))
     return {
         **describe_record(found, "local", folder if strategy == "summary" else None),
         "receipt.txt": str(explainer.receipt_),
@@ -109,9 +109,9 @@ def ask_again(folder):
     settings = {"schema": NUMBERS, "epsilon": 20.0, "ledger": ledger, "shared_questions": True}
     settings |= {"queries": 4, "steps": 20}
     first = PrivateExplainer(box, numbers(), strategy="adaptive", **settings)
-    first.explain(numbers(3, 5))
+    first.explain_slopes(numbers(3, 5))
     later = PrivateExplainer(box, numbers(), strategy="offline", **settings)
-    return describe_record(later.explain(numbers(4, 5)), "local", None)
+    return describe_record(later.explain_slopes(numbers(4, 5)), "local", None)
 
 
 def ask_a_classifier(folder):
@@ -122,8 +122,9 @@ def ask_a_classifier(folder):
     explainer = PrivateExplainer(model, X, schema=NUMBERS, epsilon=4.0)
     other = explainer.with_model(box, radius=2.0)
     return {
-        **describe_record(explainer.explain(numbers(2, 5)), "classes", folder),
-        **describe_record(other.explain(numbers(2, 5)), "other", None),
+        **describe_record(explainer.explain_slopes(numbers(2, 5)), "classes", folder),
+        **describe_record(other.explain_slopes(numbers(2, 5)), "other", None),
+        **describe_record(explainer.explain(numbers(6, 5)), "contributions", folder),
         **describe_record(explainer.quality(numbers(200, 3), asked=20), "quality", folder),
         **describe_record(explainer.quality_by("age", numbers(200, 3), asked=20), "groups", folder),
     }
@@ -133,7 +134,10 @@ def ask_of_levels(folder):
     """A model of this library with categories and missing values."""
     model = known(EBMClassifier, TWO_CLASSES, two_classes, rounds=3)
     explainer = PrivateExplainer(model, two_classes(seed=2)[0], schema=PLAIN, epsilon=4.0)
-    return describe_record(explainer.explain(asked()), "local", folder)
+    return {
+        **describe_record(explainer.explain_slopes(asked()), "local", folder),
+        **describe_record(explainer.explain(asked()), "contributions", folder),
+    }
 
 
 # -- reports and ledgers ---------------------------------------------------------------------------

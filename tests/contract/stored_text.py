@@ -12,10 +12,10 @@ import json
 import math
 import re
 import struct
-import zlib
 from html.parser import HTMLParser
 
 import numpy as np
+from drawn_figures import decode_png, figures_of, without_figures
 
 MOST_NUMBERS, MOST_SHOWN, WIDEST = 240, 14, 150
 
@@ -118,7 +118,6 @@ _SCRIPT = re.compile(r"<script([^>]*)>(.*?)</script>", re.S)
 _STYLE = re.compile(r"<style[^>]*>.*?</style>", re.S)
 _PLACE = re.compile(r"-?\d+(?:\.\d+)?(?:e-?\d+)?")
 _COLOUR = re.compile(r"#[0-9a-fA-F]{3,8}\b|var\([^)]*\)")
-_DRAWN = "Plotly.newPlot("
 _LAYOUT_LEFT = ("template", "font", "margin", "legend", "height", "hoverlabel")
 _SPOKEN = ("alt", "title", "aria-label", "placeholder")
 _PLACES = ("d", "points", "x", "y", "x1", "x2", "y1", "y2", "cx", "cy", "r", "width", "height")
@@ -129,12 +128,20 @@ _BLOCKS |= {"caption", "br", "nav", "button", "label", "pre", "footer", "article
 
 def read_page(page):
     """The visible text of a page, and what its figures show, each as readable text."""
-    figures = []
-    for attributes, script in _SCRIPT.findall(page):
-        if "application/json" in attributes:
-            figures.append(("data " + attributes.strip(), *_gather(json.loads(script))))
-        elif _DRAWN in script:
-            figures.append(_read_plot(script))
+    found = {
+        page.index(f'<div class="drawn" id="{name}">'): (
+            f"figure {name}",
+            *_gather([traces, _shown(layout)]),
+        )
+        for name, (traces, layout) in figures_of(page).items()
+    }
+    for match in _SCRIPT.finditer(page):
+        # Those without a name are hints of figures.
+        if "application/json" in match[1] and "id=" in match[1]:
+            told = _gather(json.loads(match[2]))
+            found[match.start()] = ("data " + match[1].strip(), *told)
+    figures = [found[place] for place in sorted(found)]
+    page = without_figures(page)
     reader = _Reader()
     reader.feed(_STYLE.sub("", _SCRIPT.sub("", page)))
     reader.close()
@@ -145,16 +152,8 @@ def read_page(page):
     return reader.text(), "\n".join(_tell(*one) for one in figures)
 
 
-def _read_plot(script):
-    decode = json.JSONDecoder().raw_decode
-    at, parts = script.index(_DRAWN) + len(_DRAWN), []
-    for _ in range(3):
-        at = re.compile(r"[\s,]*").match(script, at).end()
-        part, at = decode(script, at)
-        parts.append(part)
-    name, traces, layout = parts
-    shown = {key: value for key, value in layout.items() if key not in _LAYOUT_LEFT}
-    return (f"figure {name}", *_gather([traces, shown]))
+def _shown(layout):
+    return {key: value for key, value in layout.items() if key not in _LAYOUT_LEFT}
 
 
 def _gather(data):
@@ -233,12 +232,9 @@ class _Reader(HTMLParser):
 
 def _read_picture(address):
     """Size and a digest of the pixels of a PNG, however it was compressed."""
-    data, at, packed, head = base64.b64decode(address.split(",", 1)[1]), 8, b"", b""
-    while at < len(data):
-        size, kind = struct.unpack(">I4s", data[at : at + 8])
-        part = data[at + 8 : at + 8 + size]
-        packed, head = packed + part * (kind == b"IDAT"), part if kind == b"IHDR" else head
-        at += size + 12
-    width, height = struct.unpack(">II", head[:8])
-    pixels = hashlib.sha256(head + zlib.decompress(packed)).hexdigest()[:16]
-    return f"{width} x {height} pixels, {pixels}"
+    pixels = decode_png(base64.b64decode(address.split(",", 1)[1]))
+    height, width, _ = pixels.shape
+    head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    lines = np.pad(pixels.reshape(height, -1), ((0, 0), (1, 0)))
+    digest = hashlib.sha256(head + lines.tobytes()).hexdigest()[:16]
+    return f"{width} x {height} pixels, {digest}"

@@ -299,10 +299,10 @@ EVERYWHERE = [
     (["receipt", "delta"], "1e-6", "receipt"),
     (["receipt", "delta"], 10**400, "receipt"),
     (["receipt", "more"], 1, "receipt"),
-    (["receipt", "looks"], {}, "receipt"),
-    (["receipt", "looks", 0, "openings"], 1.5, "receipt"),
-    (["receipt", "looks", 0, "openings"], math.inf, "receipt"),
-    (["receipt", "looks", 0, "event", "count"], -1, "receipt"),
+    (["receipt", "accesses"], {}, "receipt"),
+    (["receipt", "accesses", 0, "openings"], 1.5, "receipt"),
+    (["receipt", "accesses", 0, "openings"], math.inf, "receipt"),
+    (["receipt", "accesses", 0, "event", "count"], -1, "receipt"),
     (["extra"], 1, "unknown field"),
 ]
 

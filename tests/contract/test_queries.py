@@ -36,6 +36,7 @@ from voile.models.ebm.queries import (
     ResidualSums,
     whole_mixing,
 )
+from voile.models.evaluation.queries import ScoreCells
 from voile.models.features import Features
 from voile.models.locally_linear.inputs import ONE as MAP_ONE
 from voile.models.locally_linear.inputs import POINTS, Inputs
@@ -799,7 +800,7 @@ CELLS_OF_ROWS = [
     *simple,
     ResidualSizes,
     PairCounts,
-    *(c for c in evaluated if issubclass(c, CellQuery)),
+    *(c for c in evaluated if issubclass(c, CellQuery | ScoreCells)),
 ]
 
 

@@ -41,7 +41,7 @@ def test_one_empty_cell_among_whole_numbers_changes_no_shape(path):
             epsilon=2,
             ledger=ledger,
         )
-        return private.explain([[3]])
+        return private.explain_slopes([[3]])
 
     if path == "model":
         found = replay(fit, (whole, LABELS), (more, np.append(LABELS, "a")))

@@ -6,6 +6,8 @@
 import re
 from dataclasses import replace
 
+import numpy as np
+import plotly.graph_objects as go
 import pytest
 from stored_insides import tiny_network, torch
 from stored_jobs import JOBS, MODELS, STORED, stored
@@ -13,6 +15,7 @@ from stored_results import MODEL, describe_answers
 from stored_text import differences, read_page, settle
 
 import voile
+from voile.report.kit import html
 
 REMEDY = "If the change is meant: python tests/contract/stored_jobs.py --write"
 
@@ -108,11 +111,12 @@ def test_what_varies_and_the_last_bits_are_no_difference():
 
 
 def test_pages_are_read_with_their_words_figures_and_pictures():
+    figure = go.Figure(go.Scatter(y=np.array([1.5])), {"title": "over", "font": {"size": 9.25}})
+    drawn = html.draw_figure(figure, "one")
     text, figures = read_page(
         "<title>T</title><style>p { left: 3px }</style><script>var library = 1.5;</script>"
         "<p title='more'>some <b>words</b></p><pre>a\n  b</pre><i style='width: 12.5%'></i>"
-        '<script>Plotly.newPlot( "one", [{"y":{"dtype":"f8","bdata":"AAAAAAAA+D8="}}], '
-        '{"template":{"a":9.25},"title":{"text":"over"}}, {})</script>'
+        f"<figure>{drawn}</figure>"
     )
     assert text.splitlines() == ["T", "[title: more] some words", "a", "b"]
     assert "1.50000000" in figures

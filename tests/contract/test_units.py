@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 from voile import Budget, Category, Ledger, Number, Schema, Unit, protect, summarize
-from voile.errors import DataError, SchemaError, SettingError
+from voile.errors import DataError, LedgerMismatch, SchemaError, SettingError
 from voile.privacy.budget import NeighbouringRelation
 from voile.privacy.discovery import TreeCells, find_levels
 from voile.privacy.events import Gaussian, Laplace, Plan, PoissonGaussian, Threshold
@@ -139,3 +139,54 @@ def test_files_that_changed_are_refused_without_numbers(tmp_path):
     with pytest.raises(DataError, match="protect again") as caught:
         summarize(table)
     assert not any(character.isdigit() for character in str(caught.value))
+
+
+# --- people whom no column tells apart
+
+
+@given(PEOPLE, st.integers(1, 4), st.data())
+def test_taking_any_few_rows_away_moves_a_sum_by_at_most_so_many(rows, most, data):
+    schema = Schema({"b": Category(["x", "y"]), "a": Number(0, 1)}, unit=Unit(rows=most))
+
+    def source(some):
+        return TableSource({"b": [r[1] for r in some], "a": [r[2] for r in some]}, None, schema)
+
+    places = st.integers(0, max(len(rows) - 1, 0))
+    gone = data.draw(st.sets(places, max_size=min(most, len(rows))))
+    left = [row for place, row in enumerate(rows) if place not in gone]
+    for query in (CategoryCounts("b", 2), TreeCells("a", 0.0, 1.0), RowCount()):
+        change = source(rows).total(query, 1.0) - source(left).total(query, 1.0)
+        bound = most * query.sensitivity(NeighbouringRelation.ADD_REMOVE)
+        assert np.linalg.norm(change) <= bound * (1 + 1e-12)
+
+
+def test_noise_is_for_as_many_rows_as_a_person_may_have():
+    table = {"a": [0.1] * 50}
+    scales = []
+    for most in (1, 5):
+        private = protect(table, schema=Schema({"a": Number(0, 1)}, unit=Unit(rows=most)))
+        ledger = Ledger(Budget(1, 1e-6))
+        grant = ledger.pay(Plan.of(count=Gaussian(1, 8.0)), private, "count")
+        scales.append(gaussian_sum(private, RowCount(), grant.take("count")).standard_error)
+        assert ledger.unit == ("row" if most == 1 else "person with at most 5 rows")
+    assert scales[1] == pytest.approx(5 * scales[0], rel=1e-6)
+
+
+def test_a_bound_that_nothing_enforces_is_in_the_receipt_and_in_the_name_of_the_unit():
+    schema = Schema({"a": Number(0, 1)}, unit=Unit(rows=5))
+    ledger = Ledger(Budget(2, 1e-6))
+    receipt = summarize({"a": [0.5] * 9}, epsilon=1, schema=schema, ledger=ledger).receipt
+    assert "one person with at most 5 rows added or removed" in receipt.guarantee
+    assert any("nobody has more than 5 rows" in note for note in receipt.notes)
+    # Another bound is another guarantee, which does not add up with this one.
+    with pytest.raises(LedgerMismatch, match="different units"):
+        summarize({"a": [0.5]}, epsilon=0.1, schema=schema.with_unit(Unit(rows=3)), ledger=ledger)
+
+
+def test_sampling_of_rows_is_refused_for_people_whom_no_column_tells_apart():
+    private = protect({"a": [0.5] * 9}, schema=Schema({"a": Number(0, 1)}, unit=Unit(rows=2)))
+    grant = Ledger(Budget(1, 1e-6)).pay(
+        Plan.of(count=PoissonGaussian(1, 8.0, 0.1)), private, "count"
+    )
+    with pytest.raises(SettingError, match="rows=1"):
+        gaussian_sum(private, RowCount(), grant.take("count"))

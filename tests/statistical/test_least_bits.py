@@ -212,7 +212,7 @@ def answer(rows):
     explainer = PrivateExplainer(
         first_number, rows[0], schema=ALONE, epsilon=EPSILON, strategy="release", queries=3
     )
-    return np.ravel(explainer.explain([[0.5]]).values)
+    return np.ravel(explainer.explain_slopes([[0.5]]).values)
 
 
 MODELS = {

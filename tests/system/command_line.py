@@ -41,4 +41,5 @@ def write_patients(folder, rows=1500):
         "  ward: {kind: category, levels: [A, B, C]}\n"
         "  dose: {kind: number, lower: 0, upper: 10}\n"
         "target: {kind: category, levels: ['no', 'yes']}\n"
+        "unit: row\n"
     )

@@ -75,7 +75,7 @@ def read_commands(text: str) -> list[Command]:
 
 def as_program(page: str) -> str:
     """The page as one Python program; console lines become calls of ``_voile``."""
-    parts = [_PRELUDE]
+    parts: list[str] = []
     for block in read_blocks(page):
         if block.language == "python":
             parts.append(block.text)
@@ -91,7 +91,9 @@ def as_program(page: str) -> str:
                 f"line {block.line}: a block of {block.language!r} is neither run ({RUN}) nor "
                 f"shown ({SHOWN})"
             )
-    return "\n".join(parts)
+    many = sum(part.startswith("_voile(") for part in parts) >= _FEW
+    server = str(Path(__file__).with_name("command_server.py")) if many else ""
+    return "\n".join([_PRELUDE, f"_SERVER = {server!r}", *parts])
 
 
 def has_snippets(page: str) -> bool:
@@ -236,6 +238,9 @@ def _check_voile(words: list[str]) -> None:
             raise PageError(f"voile {command.name} has no option {word}")
 
 
+_FEW = 3
+"""Commands of a page for which it does not pay to load everything once."""
+
 _PRELUDE = """
 def _run(words, code, **more):
     import subprocess
@@ -243,10 +248,22 @@ def _run(words, code, **more):
     if done.returncode != code:
         raise SystemExit(f"{words} exited with {done.returncode}, and was to exit with {code}")
 
+_servers = []
+
 def _voile(words, code):
-    import sys
+    import json, subprocess, sys
     sys.stdout.flush()
-    _run([sys.executable, "-W", "error", "-m", "voile", *words], code)
+    if not _SERVER or words[0] == "audit":  # an audit starts processes, which a forked one cannot
+        return _run([sys.executable, "-W", "error", "-m", "voile", *words], code)
+    if not _servers:
+        pipe = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+        _servers.append(subprocess.Popen([sys.executable, "-W", "error", _SERVER], **pipe))
+    server = _servers[0]
+    server.stdin.write(json.dumps(words) + "\\n")
+    server.stdin.flush()
+    found = server.stdout.readline().strip()
+    if found != str(code):
+        raise SystemExit(f"voile {words} exited with {found!r}, and was to exit with {code}")
 
 def _script(shell, text):
     import os, pathlib, sys

@@ -351,7 +351,7 @@ def check_history(ledger: Ledger, history: tuple[Entry, ...]) -> None:
         match str(entry.kind):
             case "spend":
                 sign = 1
-            case "admit":
+            case "reserve":
                 sign = 1
                 left[entry.id] = price
             case "charge" | "release":

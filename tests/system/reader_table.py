@@ -19,9 +19,9 @@ from typing import Any
 import ebm_models
 import explained_models
 import filter_models
-import influence_records
 import numpy as np
 import prototype_models
+import surrogate_records
 
 from voile import Budget, Category, Ledger, Number, Receipt, Schema, Unit, load
 from voile.cli.edit import apply_script
@@ -30,7 +30,9 @@ from voile.explain import Explanation
 from voile.explaining import explain_global, explain_local
 from voile.models.ebm.edit import Editor
 from voile.models.ebm.files import SavedEBM
-from voile.models.evaluation.record import Evaluation, GroupScores, Measure, Reliability
+from voile.models.evaluation.measure import Baseline, Difference, Measure
+from voile.models.evaluation.record import Evaluation, GroupScores, Reliability
+from voile.models.evaluation.thresholds import ScoreCounts
 from voile.models.locally_linear.files import SavedLocallyLinear
 from voile.models.lvq.files import SavedLVQ
 from voile.models.training_settings import record_settings
@@ -40,7 +42,8 @@ from voile.privacy.clients.memory import AnswerMemory, KeptAnswer
 from voile.privacy.clients.questions import AccessId, Opening, Payment
 from voile.privacy.clients.terms import Terms
 from voile.privacy.events import Gaussian, Plan, Threshold
-from voile.privacy.files.table_files import describe_file, propose_schema, read_table
+from voile.privacy.files.own_rows import read_own_rows
+from voile.privacy.files.table_files import TableFile, propose_schema, read_table
 from voile.privacy.noise import NoiseSource
 from voile.privacy.wire import Packer, Unpacker
 
@@ -155,7 +158,14 @@ READERS["receipt"] = Reader(
 
 def _evaluation(folder: Path) -> bytes:
     measures = (
-        Measure("AUROC", 0.91, 0.88, 0.94, 0.01),
+        Measure(
+            "AUROC",
+            0.91,
+            0.88,
+            0.94,
+            0.01,
+            baseline=Baseline("a random order", 0.5, 0.5, 0.5, True, 1e-6, "clear"),
+        ),
         Measure("accuracy", 0.8, 0.75, 0.85, 0.01),
         Measure("calibration error", math.nan, math.nan, math.nan, math.nan, "points"),
     )
@@ -172,11 +182,33 @@ def _evaluation(folder: Path) -> bytes:
                 Reliability(0.2, Measure("happened", 0.25, 0.2, 0.3, 0.02), 300.0),
                 Reliability(0.7, Measure("happened", 0.68, 0.6, 0.8, 0.02), 312.5),
             ),
-            groups=(GroupScores("job", "nurse", 210.0, measures[:2]),),
+            groups=(
+                GroupScores(
+                    "job",
+                    "nurse",
+                    210.0,
+                    measures[:2],
+                    (Difference("accuracy", 0.1, -0.1, 0.3, 0.4, "cannot be told from nothing"),),
+                ),
+            ),
             receipt=ebm_models.make_receipt(),
             notes=("Few rows.",),
             entry="0123456789abcdef",
             edits="",
+            scores=(
+                ScoreCounts(
+                    "yes",
+                    "probability",
+                    (0.3, 0.5),
+                    (200.0, 60.0, 29.0),
+                    (20.0, 40.5, 263.0),
+                    (30.0, 20.0),
+                    (20.0, 30.0),
+                    (-3.0, -4.0),
+                    1,
+                    (),
+                ),
+            ),
         )
         .to_json()
         .encode()
@@ -188,6 +220,7 @@ def _run_evaluation(path: Path) -> None:
     "".join((str(found), repr(found))).encode()
     found.to_html(path.with_suffix(".html"))
     found.fits(ebm_models.make_model())
+    found.to_records()
     assert Evaluation.from_json(found.to_json()).to_dict() == found.to_dict()
     _use_receipt(found.receipt)
 
@@ -401,9 +434,9 @@ _RECORDS: dict[str, Callable[[], Any]] = {
     "decisions": lambda: _local(prototype_models.mixed_model()),
     "filters": lambda: explain_global(filter_models.picture_filters((4, 3))),
     "filter decisions": lambda: _local(filter_models.ward_model()),
-    "influences": influence_records.census_influences,
-    "influences on words": influence_records.review_influences,
-    "influences on pictures": lambda: influence_records.picture_influences((4, 3)),
+    "slopes": surrogate_records.census_surrogate,
+    "slopes on words": surrogate_records.review_surrogate,
+    "slopes on pictures": lambda: surrogate_records.picture_surrogate((4, 3)),
     "heat maps": _heat_maps,
 }
 
@@ -550,14 +583,14 @@ _CSV = (
 
 
 def _run_table(path: Path) -> None:
-    kinds = describe_file(path)
-    repr(kinds).encode()
-    schema = propose_schema(path, None)
+    file = TableFile(path)
+    repr((file.columns, file.guesses, file.remarks, file.doubts)).encode()
+    schema = propose_schema(file, None).with_unit("row")
     schema.to_yaml().encode()
     if len(schema):
         table = read_table(path, schema)
         table.to_pylist()
-    read_table(path, SCHEMA.select(["age", "job"]), also=["y"]).to_pylist()
+    file.read(SCHEMA.select(["age", "job"]), also=["y"]).to_pylist()
 
 
 def _arrow_seed(folder: Path, ending: str) -> bytes:
@@ -576,7 +609,7 @@ def _arrow_seed(folder: Path, ending: str) -> bytes:
 
 _TABLES = (
     "voile.privacy.files.table_files.read_table",
-    "voile.privacy.files.table_files.describe_file",
+    "voile.privacy.files.table_files.TableFile",
 )
 READERS["table, CSV"] = Reader(
     lambda folder: _CSV.encode(),
@@ -585,7 +618,7 @@ READERS["table, CSV"] = Reader(
         *_TABLES,
         "voile.privacy.files.csv_files.read_heading",
         "voile.privacy.files.csv_files.read_columns",
-        "voile.privacy.files.csv_texts.read_texts",
+        "voile.privacy.files.cells.read_cells",
     ),
     "file.csv",
 )
@@ -594,6 +627,50 @@ READERS["table, Parquet"] = Reader(
 )
 READERS["table, Arrow"] = Reader(
     lambda folder: _arrow_seed(folder, "arrow"), _run_table, _TABLES, "file.arrow"
+)
+
+
+def _sheet_seed(folder: Path) -> bytes:
+    import datetime
+
+    import openpyxl
+
+    book = openpyxl.Workbook()
+    sheet = book.active
+    sheet.append(["patient", "age", "job", "when", "y"])
+    sheet.append([1, 34, "clerk", datetime.date(2024, 12, 31), "no"])
+    sheet.append([2, "51,5", "nurse", "31.12.2024", "yes"])
+    sheet.append([3, "=1/0", True, None, "#N/A"])
+    place = folder / "seed.xlsx"
+    book.save(place)
+    return place.read_bytes()
+
+
+def _run_own(path: Path) -> None:
+    own = read_own_rows(path, SCHEMA.select(["age", "job"]), keep=["y"])
+    repr((own.table.to_pylist(), own.given.to_pylist(), own.unreadable, own.kept)).encode()
+    assert own.table.num_rows == len(own.places)
+
+
+READERS["table, Excel"] = Reader(
+    _sheet_seed,
+    _run_table,
+    (*_TABLES, "voile.privacy.files.sheet_files.SheetFile"),
+    "file.xlsx",
+    ("python_calamine", "openpyxl"),
+)
+READERS["own rows, Excel"] = Reader(
+    _sheet_seed,
+    _run_own,
+    ("voile.privacy.files.own_rows.read_own_rows",),
+    "file.xlsx",
+    ("python_calamine", "openpyxl"),
+)
+READERS["own rows, CSV"] = Reader(
+    lambda folder: _CSV.encode(),
+    _run_own,
+    ("voile.privacy.files.own_rows.read_own_rows",),
+    "file.csv",
 )
 
 

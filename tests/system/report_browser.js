@@ -53,7 +53,7 @@
       let seen = 0, drawn = 0;
       for (const [node, parent] of texts()) {
         // On coloured cells; a unit test has the contrast of their letters.
-        if (parent.closest(".heatmap-label")) continue;
+        if (parent.closest("text.c")) continue;
         const inFigure = parent.closest("svg") !== null;
         const style = getComputedStyle(parent);
         const back = beneath(inFigure ? parent.closest("div") : parent);
@@ -99,15 +99,12 @@
     overlaps() {
       const bad = [];
       for (const one of document.querySelectorAll("figure")) {
-        const ticks = [...one.querySelectorAll("g[class$=tick] > text")].filter((text) => text.textContent.trim());
+        const texts = [...one.querySelectorAll(".plot text")].filter((text) => visible(text) && text.textContent.trim());
         // A text of several lines is its lines: an empty first one covers nothing.
-        const lines = (text) => (text.querySelector("tspan.line") ? [...text.querySelectorAll("tspan.line")] : [text]);
-        const tilted = (text) => /rotate\(-?(?!0[,)])/.test(text.getAttribute("transform") || "");
-        const boxes = ticks.flatMap((text) => lines(text).filter((part) => part.textContent.trim())
-          .map((part) => [part.textContent, part.getBoundingClientRect(), tilted(text)]));
-        boxes.forEach(([name, a, tilt], i) => boxes.slice(i + 1).forEach(([other, b, reweightings]) => {
-          // Boxes of tilted texts beside each other overlap, though the texts do not.
-          if (tilt && reweightings) return;
+        const lines = (text) => (text.querySelector("tspan[x]") ? [...text.querySelectorAll("tspan[x]")] : [text]);
+        const boxes = texts.flatMap((text) => lines(text).filter((part) => part.textContent.trim())
+          .map((part) => [part.textContent, part.getBoundingClientRect()]));
+        boxes.forEach(([name, a], i) => boxes.slice(i + 1).forEach(([other, b]) => {
           const across = Math.min(a.right, b.right) - Math.max(a.left, b.left);
           const down = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
           if (across > 1 && down > 4) bad.push(name + " | " + other);

@@ -22,8 +22,8 @@ class Visit:
         self.said, self.asked = [], []
         path = folder / "page.html"
         path.write_text(text, encoding="utf-8")
-        size = {"width": 1100, "height": 800}
-        self.page = browser.new_page(viewport=size, **{"color_scheme": "light", **settings})
+        usual = {"viewport": {"width": 1100, "height": 800}, "color_scheme": "light"}
+        self.page = browser.new_page(**{**usual, **settings})
         self.page.on("console", lambda one: self.said.append(one.text))
         self.page.on("pageerror", lambda one: self.said.append(str(one)))
         self.page.on("dialog", lambda one: (self.said.append("dialog"), one.dismiss()))
@@ -42,26 +42,11 @@ class Visit:
         return self.page.evaluate(f"review.{what}()")
 
     def settle(self):
-        """Wait until figures are as wide as their places, and drawn."""
-        self.page.wait_for_function(
-            """() => [...document.querySelectorAll("figure .js-plotly-plot")].every((one) =>
-              !one.checkVisibility({ contentVisibilityAuto: true })
-              || Math.abs(one._fullLayout.width - one.clientWidth) < 2)"""
-        )
+        """Wait until the page is laid out and painted anew."""
         self.page.evaluate(
-            "() => new Promise((done) => requestAnimationFrame(() => setTimeout(done, 30)))"
+            "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
         )
 
     def check_alone(self):
         assert self.said == []
-        # Plotly draws the cells of a map into pictures that never leave the browser.
-        assert {re.sub("^(data|blob):.*", r"\1", one) for one in self.asked} <= {
-            self.home,
-            "data",
-            "blob",
-        }
-
-
-def without_figures(page):
-    """The same page, quicker to open: for tests of what is no figure."""
-    return re.sub("<figure.*?</figure>", "", page, flags=re.DOTALL)
+        assert {re.sub("^data:.*", "data", one) for one in self.asked} <= {self.home, "data"}

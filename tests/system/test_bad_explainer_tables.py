@@ -50,7 +50,7 @@ def outcome(table, schema, strategy, asked=None, model=constant, **settings):
             )
             shape = None
             if asked is not None:
-                found = explainer.explain(asked)
+                found = explainer.explain_slopes(asked)
                 shape = (found.values.shape, found.answered, bool(np.isfinite(found.values).all()))
     except VoileError as error:
         return type(error).__name__, str(error), len(ledger.history())

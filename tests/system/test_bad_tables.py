@@ -264,8 +264,14 @@ def test_unseen_categories_count_as_other():
 
 @pytest.mark.parametrize("target", [Number(), Number(0, 1), Category(), Category(["a"])], ids=str)
 @pytest.mark.parametrize("pair", PAIRS.values(), ids=PAIRS)
+@pytest.mark.filterwarnings("ignore::voile.errors.GuessedTargetWarning")
 def test_bad_targets_do_not_tell_either(pair, target):
     seen = set()
+    if isinstance(target, Number) and pair is PAIRS["date types"]:
+        for values in pair:  # refused by its type, which is public
+            with pytest.raises(VoileError, match="regression needs numbers"):
+                protect({"n": np.zeros(ROWS)}, values, target=target)
+        return
     for values in pair:
         frame = pd.DataFrame({"n": np.zeros(ROWS), "t": pd.Series(values, dtype=values.dtype)})
         for y in (list(values), values, frame["t"]):

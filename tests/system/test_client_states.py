@@ -20,7 +20,7 @@ FEW = settings(
     derandomize=True,
     suppress_health_check=list(HealthCheck),
 )
-MANY = settings(FEW, max_examples=150)
+MANY = settings(FEW, max_examples=60)
 """More, such as 500, are tried by hand when the protocol changes."""
 # A fault is shown by the first history that finds it: the shortest one is for people.
 PLANTED = settings(FEW, max_examples=120, phases=[Phase.generate])

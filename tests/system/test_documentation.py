@@ -63,7 +63,7 @@ def run_page(text, folder):
         env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "VOILE_DEBUG": "1"},
         capture_output=True,
         text=True,
-        timeout=240,
+        timeout=600,
         check=False,
     )
 

@@ -231,7 +231,7 @@ def test_two_hundred_kills_at_random_instants_lose_nothing(tmp_path):
 def test_a_job_killed_in_the_middle_has_paid_its_upper_bound(tmp_path):
     result = run_helper(__file__, "kill_reservation", tmp_path)
     history = Ledger(tmp_path / "l.db").history()
-    assert [str(entry.kind) for entry in history] == ["admit", "charge"]
+    assert [str(entry.kind) for entry in history] == ["reserve", "charge"]
     assert history[1].id == result["charge"]
     assert history[1].total.loss == pytest.approx(1 / 10**2)
 

@@ -210,7 +210,7 @@ def test_a_forked_child_may_use_a_file_but_no_memory_and_no_reservation(tmp_path
     assert "belongs to the process" in result["seen"]["reservation"]
     assert result["history"] == [
         ["parent", "spend"],
-        ["parent", "admit"],
+        ["parent", "reserve"],
         ["child", "spend"],
         ["parent again", "spend"],
     ]

@@ -34,7 +34,7 @@ from voile.privacy.ledger import Entry
 
 BUDGET = Budget(1, 1e-6)
 FEW = settings(max_examples=12, stateful_step_count=12)
-MANY = settings(max_examples=200, stateful_step_count=25, suppress_health_check=list(HealthCheck))
+MANY = settings(max_examples=40, stateful_step_count=25, suppress_health_check=list(HealthCheck))
 
 
 # --- what the helper does
@@ -145,7 +145,7 @@ def test_random_histories_keep_the_budget():
 def test_thousands_of_steps_keep_the_budget(kind, place):
     machine = type("Machine", (LedgerStates,), {"kinds": (kind,), "places": (place,)})
     # A file is some ten times slower than memory, where the same machine goes further.
-    many = MANY if place == "memory" else settings(MANY, max_examples=50)
+    many = MANY if place == "memory" else settings(MANY, max_examples=12)
     run_state_machine_as_test(machine, settings=many)
 
 
@@ -167,7 +167,7 @@ def test_postgresql_keeps_the_budget():
             def url(self) -> str:
                 return self.place
 
-        few = settings(MANY, max_examples=30)
+        few = settings(MANY, max_examples=8)
         run_state_machine_as_test(InDatabase, settings=few)
         result = run_helper(__file__, "race", server.url, "gdp", 4, 40)
         check_all(Ledger(server.url, dataset="race"), result["said"])

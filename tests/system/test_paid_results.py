@@ -67,7 +67,7 @@ def test_a_model_that_cannot_be_written_is_saved_beside(go, monkeypatch):
     assert "voile ledger history l.db" in done.err
     told = json.loads(done.out)
     assert told["model"] == str(saved)
-    assert load(saved).receipt_.entry == Ledger("l.db").history()[0].id
+    assert load(saved).receipt_.entry in {one.id for one in Ledger("l.db").history()}
     # Its quality, which only this command could measure, goes with it.
     assert json.loads((go.folder / "m.saved.quality.json").read_text()) == told["quality"]
     assert (go.folder / "m.voile").read_bytes() == earlier
@@ -89,8 +89,9 @@ def test_a_ledger_that_goes_between_training_and_evaluation_costs_no_model(go, m
     assert "does not answer (the file is gone)" in done.err
     assert "The model is saved as 'm.voile'" in done.err
     assert "Spent in all: epsilon (not known) of 2" in done.out
-    (entry,) = Ledger("gone.db").history()
-    assert load("m.voile").receipt_.entry == entry.id
+    history = Ledger("gone.db").history()
+    assert sum(entry.parent is None for entry in history) == 1
+    assert load("m.voile").receipt_.entry in {entry.id for entry in history}
 
 
 @pytest.mark.parametrize("kind", ["glvq", "locally-linear"])
@@ -163,7 +164,7 @@ def test_a_request_to_end_after_the_training_waits_for_the_model(go, monkeypatch
         done = go(*TRAIN, "--ledger", "l.db", "--budget", "2", code=130)
     assert done.err.startswith("voile: Interrupted. What was paid stays paid")
     assert "The model is saved as 'm.voile'" in done.err
-    assert load("m.voile").receipt_.entry == Ledger("l.db").history()[0].id
+    assert load("m.voile").receipt_.entry in {one.id for one in Ledger("l.db").history()}
 
 
 # -- other verbs ----------------------------------------------------------------------------------

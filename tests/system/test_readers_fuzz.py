@@ -18,7 +18,7 @@ from voile.errors import DataError, VoileError
 FAST = {"ebm": 5, "lvq": 5, "maps": 5, "explanation": 5, "evaluation": 10}
 """Copies in the fast part, by the first word of the reader; else 25. Pages take their time."""
 
-SLOW = 180
+SLOW = 90
 """Copies of each reader in the slow part."""
 
 

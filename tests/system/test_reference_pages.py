@@ -33,7 +33,7 @@ def test_the_page_of_the_command_has_every_verb_and_option():
     from voile.cli.app import app
 
     page = (REFERENCE / "command.md").read_text(encoding="utf-8")
-    sections = dict(re.findall(r"^## (voile [a-z ]+)\n(.*?)(?=^## |\Z)", page, re.M | re.S))
+    sections = dict(re.findall(r"^## (voile [a-z -]+)\n(.*?)(?=^## |\Z)", page, re.M | re.S))
     found = {}
 
     def walk(command, path):

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import playwright.sync_api as playwright
 import pytest
+from drawn_figures import without_figures
 from explained_models import (
     CENSUS_ROWS,
     census_model,
@@ -16,16 +17,16 @@ from explained_models import (
     price_model,
 )
 from filter_models import WARD_ROWS, picture_filters, ward_model
-from influence_records import census_influences, review_influences
 from prototype_models import MIXED_ROWS, mixed_model, tumour_model, wide_model
-from report_visits import QUIET, Visit, without_figures
+from report_visits import QUIET, Visit
+from surrogate_records import census_surrogate, review_surrogate
 from test_model_report import EVIL, fitted, hostile_model, spend
 
 from needs import find_chromium, needs
 from voile import Budget, Ledger
 from voile.explaining import explain_local
 from voile.privacy.public_rows import encode_public
-from voile.report.blackbox import page as influence_page
+from voile.report.blackbox import surrogate_page
 from voile.report.ebm import rows_page as local_page
 from voile.report.model.report import draw_report
 from voile.schema import Category
@@ -86,8 +87,8 @@ PAGES = {
     "filters": lambda: draw_report(fitted(ward_model()), rows=WARD_ROWS),
     "filter pictures": lambda: draw_report(fitted(picture_filters((6, 5)))),
     "local page": told_local,
-    "influence page": lambda: influence_page.draw_page(census_influences()),
-    "text page": lambda: influence_page.draw_page(review_influences()),
+    "slope page": lambda: surrogate_page.draw_page(census_surrogate()),
+    "text page": lambda: surrogate_page.draw_page(review_surrogate()),
 }
 
 
@@ -177,22 +178,22 @@ def fill(page, model, rows, i):
 
 
 def check_answer(page, model, told, i):
-    """What the page says is what the model says, to nine digits."""
+    """What the page says is what the model says: to eight digits, its errors to two."""
     answer = page.locator("#answer")
-    near = {"rtol": 1e-9, "atol": 1e-9}
-    for name, wanted in (
-        ("scores", told.scores[i]),
-        ("errors", told.score_errors[i]),
-        ("predictions", np.atleast_1d(told.predictions[i])),
+    near = {"rtol": 1e-8, "atol": 1e-7}
+    for name, wanted, close in (
+        ("scores", told.scores[i], near),
+        ("errors", told.score_errors[i], {"rtol": 1e-2}),
+        ("predictions", np.atleast_1d(told.predictions[i]), near),
     ):
-        assert np.allclose(json.loads(answer.get_attribute(f"data-{name}")), wanted, **near)
+        assert np.allclose(json.loads(answer.get_attribute(f"data-{name}")), wanted, **close)
     k = told.told_output(i)
     steps = page.eval_on_selector_all("#steps li", "all => all.map((one) => ({...one.dataset}))")
     parts = {int(one["term"]): one for one in steps if "term" in one}
     assert len(parts) == len(model.terms)
     for j in range(len(model.terms)):
         assert np.isclose(float(parts[j]["value"]), told.values[i, j, k], **near)
-        assert np.isclose(float(parts[j]["error"]), told.standard_errors[i, j, k], **near)
+        assert np.isclose(float(parts[j]["error"]), told.standard_errors[i, j, k], rtol=1e-2)
     sizes = [abs(float(one["value"])) for one in steps[1:-1]]
     assert sizes == sorted(sizes, reverse=True)
     assert np.isclose(float(steps[0]["value"]), told.base_values[k], **near)
@@ -237,7 +238,7 @@ def test_the_form_says_what_the_model_says(model, rows, browser, tmp_path):
             for term, value in zip(model.terms, data["typical"], strict=True)
         }
         scores = json.loads(answer.get_attribute("data-scores"))
-        assert np.allclose(scores, model.scores(typical)[0], rtol=1e-9, atol=1e-9)
+        assert np.allclose(scores, model.scores(typical)[0], rtol=1e-8, atol=1e-7)
         visit.check_alone()
 
 
@@ -252,11 +253,10 @@ def test_values_at_the_borders_of_bins_are_read_as_the_model_reads_them(browser,
             visit.page.fill("#field-0", repr(float(value)))
             step = visit.page.locator("#steps li[data-term='0']")
             read = np.clip(np.array([float(value)]), 20, 300)
-            assert (
-                float(step.get_attribute("data-value")) == term.scores[term.find_bins(read)[0], 0]
-            )
+            wanted = term.scores[term.find_bins(read)[0], 0]
+            assert np.isclose(float(step.get_attribute("data-value")), wanted, rtol=1e-8)
         visit.page.fill("#field-0", "")
-        assert float(step.get_attribute("data-value")) == term.scores[-1, 0]
+        assert np.isclose(float(step.get_attribute("data-value")), term.scores[-1, 0], rtol=1e-8)
 
 
 def test_any_class_can_be_told(browser, tmp_path):
@@ -281,8 +281,8 @@ def test_one_explained_row_is_shown_at_a_time(browser, tmp_path):
             shown = visit.page.locator(".told:visible")
             assert shown.count() == 1
             assert shown.locator("h3").first.inner_text().startswith(f"Row {i + 1} of 4")
-            # Its figure is drawn as wide as the page, though it was hidden when the page opened.
-            wide = shown.locator("figure svg.main-svg").first.bounding_box()["width"]
+            # Its figure is as wide as the page, though it was hidden when the page opened.
+            wide = shown.locator("figure .plot:visible").first.bounding_box()["width"]
             assert abs(wide - shown.bounding_box()["width"]) < 2
         visit.check_alone()
 
@@ -295,9 +295,72 @@ def test_names_never_run(browser, tmp_path):
         # A level that looks like a colour keeps its name in the dark.
         visit.page.emulate_media(color_scheme="dark")
         visit.settle()
-        assert visit.page.locator("svg text", has_text="#222").count() == 1
+        assert visit.page.locator(".plot text:visible", has_text="#222").count() == 1
         assert visit.review("contrast")["bad"] == visit.review("names") == []
         visit.check_alone()
+
+
+# -- figures ------------------------------------------------------------------------------------
+
+
+def test_pointing_at_a_figure_tells_the_numbers_of_its_table(browser, tmp_path):
+    with Visit(browser, draw_report(fitted(census_model())), tmp_path) as visit:
+        page = visit.page
+        names = [term.name for term in fitted(census_model()).explain_global().ranked]
+        figure = page.locator("figure").nth(1 + names.index("age"))
+        plot = figure.locator(".plot:visible svg").first
+        plot.scroll_into_view_if_needed()
+        box = plot.bounding_box()
+        page.mouse.move(box["x"] + 0.3 * box["width"], box["y"] + 80)
+        tip = figure.locator(".tip")
+        assert tip.is_visible()
+        label, *told = tip.inner_text().split("\n")
+        table = figure.locator("xpath=following-sibling::details[1]").locator("tr")
+        row = next(one for one in table.all() if one.text_content().startswith(label))
+        cells = row.locator("td").all_text_contents()
+        heads = [one.text_content() for one in table.first.locator("th").all()]
+        assert told == [f"{head}: {cell}" for head, cell in zip(heads[1:], cells[1:], strict=True)]
+        page.mouse.move(5, 5)
+        assert not tip.is_visible()
+        # The same by keys, and it is read out.
+        figure.focus()
+        page.keyboard.press("ArrowRight")
+        first = tip.inner_text()
+        page.keyboard.press("ArrowRight")
+        assert tip.inner_text() != first
+        assert page.locator("[role=status].heard").text_content() == tip.inner_text()
+        page.keyboard.press("Escape")
+        assert not tip.is_visible()
+        visit.check_alone()
+
+
+def test_tapping_a_figure_on_a_phone_tells_what_is_there(browser, tmp_path):
+    text = local_page.draw_page(explain_local(census_model(), CENSUS_ROWS))
+    phone = {"viewport": {"width": 390, "height": 800}, "has_touch": True, "is_mobile": True}
+    with Visit(browser, text, tmp_path, **phone) as visit:
+        figure = visit.page.locator("figure").first
+        plot = figure.locator(".plot:visible svg").first
+        box = plot.bounding_box()
+        visit.page.touchscreen.tap(box["x"] + 100, box["y"] + 70)
+        tip = figure.locator(".tip")
+        assert tip.is_visible()
+        assert "±" in tip.inner_text()
+        place = tip.bounding_box()
+        assert place["x"] >= 0
+        assert place["x"] + place["width"] <= 390
+        assert visit.review("overflow") == []
+        visit.check_alone()
+
+
+def test_figures_are_seen_without_scripts(browser, tmp_path):
+    path = tmp_path / "page.html"
+    path.write_text(draw_report(fitted(census_model())), encoding="utf-8")
+    page = browser.new_page(java_script_enabled=False)
+    page.goto(path.as_uri())
+    assert page.locator(".plot:visible text").count() > 100
+    assert page.locator(".tip").count() == 0
+    assert not page.locator("#scheme").is_visible()
+    page.close()
 
 
 # -- keyboard, scheme, print --------------------------------------------------------------------
@@ -347,7 +410,7 @@ def test_the_reader_can_choose_light_or_dark(browser, tmp_path):
     text = local_page.draw_page(explain_local(census_model(), rows))
     with Visit(browser, text, tmp_path, color_scheme="dark") as visit:
         paper = "getComputedStyle(document.body).backgroundColor"
-        letters = "getComputedStyle(document.querySelector('svg .ytick text')).fill"
+        letters = "getComputedStyle(document.querySelector('.plot text')).fill"
         looks = []
         for _ in range(4):
             visit.settle()
@@ -366,10 +429,8 @@ def test_print_is_light_and_nothing_is_cut_off(browser, tmp_path):
         assert page.pdf(format="A4").startswith(b"%PDF")
         visit.settle()
         assert visit.review("contrast")["bad"] == []
-        # What the browser does around printing, held still in between.
         page.emulate_media(media="print")
         page.set_viewport_size({"width": 695, "height": 1000})  # A4 less its margins
-        page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
         visit.settle()
         assert page.evaluate("getComputedStyle(document.body).backgroundColor") == (
             "rgb(255, 255, 255)"
@@ -379,7 +440,6 @@ def test_print_is_light_and_nothing_is_cut_off(browser, tmp_path):
         assert found["drawn"] > 60
         assert visit.review("overflow") == []
         assert page.locator("nav").is_hidden()
-        page.evaluate("window.dispatchEvent(new Event('afterprint'))")
         page.emulate_media(media="screen", color_scheme="dark")
         visit.settle()
         assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 23, 28)"

@@ -37,7 +37,7 @@ def test_a_signed_training_is_verified_and_a_changed_file_is_not(go, tmp_path):
     assert "Nothing contradicts what the model says." in told
     assert "has paid for it" in told
     assert json.loads(go("verify", "m.voile", "--json"))["kind"] == "model"
-    assert "is whole: 1 entries" in go("ledger", "verify", "l.db", "--head", head)
+    assert "is whole: 4 entries" in go("ledger", "verify", "l.db", "--head", head)
     assert json.loads(go("ledger", "verify", "l.db", "--json"))["head"] == head
     assert "Nothing contradicts what" in go("verify", "l.db", "--key", "house.key.pub")
     data = json.loads((tmp_path / "m.voile").read_text())

@@ -258,7 +258,8 @@ def find_wrongs(fault, case, code, before):
     marks = (case / "trained").read_text()
     place = case / "ledger" / "l.db"
     entries = Ledger(place if place.exists() else f"{place}-gone").history()
-    paid = len(entries) - before["entries"]
+    # Jobs: a training is set aside and charged in parts.
+    paid = sum(entry.parent is None for entry in entries) - before["jobs"]
     work = case / "work" if (case / "work").exists() else case / "work-gone"
     ids = {entry.id for entry in entries}
     killed = code < 0
@@ -358,7 +359,7 @@ def run_faults(folder, texts):
     prepare(base)
     entries = Ledger(base / "ledger" / "l.db").history()
     before = {
-        "entries": len(entries),
+        "jobs": sum(entry.parent is None for entry in entries),
         "ids": {entry.id for entry in entries},
         "model": (base / "work" / "m.voile").read_bytes(),
         "quality": (base / "work" / "m.quality.json").read_bytes(),

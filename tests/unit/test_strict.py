@@ -28,14 +28,14 @@ from voile.explain.lvq.border import _least_distance
 from voile.explaining import explain_global, explain_local
 from voile.models.ebm.files import SavedEBM
 from voile.models.evaluation import Evaluation
-from voile.models.evaluation.record import Measure, told_figures
+from voile.models.evaluation.measure import shown_ends
 from voile.models.locally_linear.pictures import SmoothBasis
 from voile.models.lvq.files import SavedLVQ
 from voile.privacy.budget import NeighbouringRelation
 from voile.privacy.clients.memory import AnswerMemory
 from voile.privacy.events import Event, Gaussian, Plan
 from voile.privacy.files.table_files import read_table as read_file
-from voile.stored import Count, Share
+from voile.stored import Count, ZeroToOne
 from voile.strict import MOST_DEEP, Strict, is_text
 
 READ = Strict(ModelError, "a model")
@@ -112,7 +112,7 @@ def test_json_of_other_kinds_is_refused(text, message):
     [
         (Count, (True, 1.0, -1, "1", None, 2**65)),
         (float, (True, "1", None, math.nan, math.inf, 10**400)),
-        (Share, (-0.1, 1.1)),
+        (ZeroToOne, (-0.1, 1.1)),
         (bool, (0, 1, "true", None)),
         (str, (1, None, b"x", "\ud800")),
         (Literal["a", "b"], ("c", 1, ["a"], None)),
@@ -193,7 +193,7 @@ def test_numbers_without_end_are_no_evaluation():
 
 
 def test_an_interval_without_width_can_be_told():
-    assert told_figures(Measure("x", 0.5, 0.0, 5e-324, 0.0))[0].startswith("0.5")
+    assert shown_ends(0.5, 0.0, 5e-324)[0].startswith("0.5")
 
 
 @pytest.mark.parametrize(
@@ -203,7 +203,7 @@ def test_an_interval_without_width_can_be_told():
         *(("delta", one) for one in (2, -1, None, "x")),
         *(("what", one) for one in (1, None, "\ud800")),
         *(("relation", one) for one in ("x", ["add_remove"], None)),
-        *(("looks", one) for one in ({}, [1], [{}], None)),
+        *(("accesses", one) for one in ({}, [1], [{}], None)),
         *(("ledger", one) for one in ([], {}, None)),
         *(("notes", one) for one in ("x", [1])),
         *(("format", one) for one in (True, 1.0, 2, [1])),

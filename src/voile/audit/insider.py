@@ -92,7 +92,9 @@ class Insider:
         relation = (
             NeighbouringRelation.REPLACE_ONE if self._replacing else NeighbouringRelation.ADD_REMOVE
         )
-        copy.ledger = Ledger(Budget(copy.epsilon, copy.delta), relation=relation)
+        known = None if copy.schema is None else copy.schema.rows
+        budget = Budget.of_job(copy.epsilon, copy.delta, known)
+        copy.ledger = Ledger(budget, relation=relation)
         X, y = self._dataset
         rows = watch(X, y, self._canaries, present, copy.schema)
         copy.fit_table(rows.table, seed=rows.seed)

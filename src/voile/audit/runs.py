@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.errors import DataError, SettingError
-from voile.models.progress import progress_bar
 from voile.privacy.origins import trials
+from voile.progress import progress_bar
 
 Floats = NDArray[np.float64]
 Run = Callable[[int], Sequence[float]]

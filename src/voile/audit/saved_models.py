@@ -20,7 +20,8 @@ from voile.models.ebm.model import EBMModel
 from voile.models.training_settings import restore_parameters, unrecorded_settings
 from voile.privacy.budget import NeighbouringRelation
 from voile.privacy.receipt import Receipt
-from voile.schema import Category, Number, Schema
+from voile.schema import Category, Date, Number, Schema, Unit
+from voile.schema.unit import ROW
 
 _ROWS, _RUNS = 240, 300
 
@@ -70,7 +71,7 @@ def audit_model(
             "that one."
         )
     schema: Schema = estimator.model_.schema
-    if schema.unit is not None or receipt.unit != "row":
+    if schema.privacy_unit != Unit() or receipt.unit != ROW:
         raise SettingError(
             "The audit of a saved model attacks guarantees about rows: this model's is about "
             f"{schema.unit or receipt.unit}. Use voile.audit.lower_bound with rows of that kind."
@@ -148,7 +149,8 @@ def _crowd(schema: Schema) -> tuple[dict[str, Any], Any]:
     for name, column in schema.items():
         if isinstance(column, Number):
             lower, width = _range(column)
-            columns[name] = lower + width * np.tile([0.1, 0.2, 0.3], _ROWS // 3)
+            values = lower + width * np.tile([0.1, 0.2, 0.3], _ROWS // 3)
+            columns[name] = values.astype("M8[s]") if isinstance(column, Date) else values
         else:
             columns[name] = _repeated((column.levels or ("(none)",))[0])
     return columns, _repeated(_say(schema, far=False))
@@ -160,7 +162,8 @@ def _lone(schema: Schema, *, far: bool) -> tuple[dict[str, Any], Any]:
     for name, column in schema.items():
         if isinstance(column, Number):
             lower, width = _range(column)
-            row[name] = lower + (width if far else 0.0)
+            value = lower + (width if far else 0.0)
+            row[name] = np.datetime64(int(value), "s") if isinstance(column, Date) else value
         else:
             row[name] = (column.levels or ("(none)",))[-1 if far else 0]
     return row, _say(schema, far=far)

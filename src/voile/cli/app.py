@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Annotated
+from typing import Annotated, TextIO
 
 import typer
 
@@ -18,9 +18,11 @@ from voile.cli import (
     plan,
     predict,
     report,
+    sample,
     schema,
     train,
     verify,
+    what_if,
 )
 from voile.version import __version__
 
@@ -59,6 +61,8 @@ app.command()(schema.schema)
 app.command()(plan.plan)
 app.command()(train.train)
 app.command()(explain.explain)
+app.command()(what_if.what_if)
+app.command()(sample.sample)
 app.command()(edit.edit)
 app.command()(predict.predict)
 app.command()(report.report)
@@ -86,8 +90,9 @@ def main() -> None:
 def _run() -> int | None:
     """Run the verb; before anything is paid, refuse what could not be written down later."""
     import sys
+    import warnings
 
-    from voile.errors import SettingError
+    from voile.errors import GuessedTargetWarning, SettingError
     from voile.strict import is_text
 
     for given in sys.argv[1:]:
@@ -95,5 +100,32 @@ def _run() -> int | None:
             raise SettingError(
                 f"The argument {given!r} is no text in UTF-8: write it so, or rename the file."
             )
-    code: int | None = app(standalone_mode=False)
+    with warnings.catch_warnings():
+        # What a job has to say beside its result is a line, and no reason to lose what was paid.
+        warnings.simplefilter("default", GuessedTargetWarning)
+        _tell_plainly(GuessedTargetWarning)
+        code: int | None = app(standalone_mode=False)
     return code
+
+
+def _tell_plainly(kind: type[Warning]) -> None:
+    """Show warnings of a kind as a line of their own, without the place in the program."""
+    import sys
+    import warnings
+
+    others = warnings.showwarning
+
+    def show(
+        message: Warning | str,
+        category: type[Warning],
+        filename: str,
+        lineno: int,
+        file: TextIO | None = None,
+        line: str | None = None,
+    ) -> None:
+        if issubclass(category, kind):
+            print(message, file=sys.stderr)
+        else:
+            others(message, category, filename, lineno, file, line)
+
+    warnings.showwarning = show

@@ -1,7 +1,8 @@
 """The demo verb: a private model of a real health table, its report, and a black box explained.
 
 The table (the RAND health insurance experiment, 20,190 rows) comes with the package statsmodels. It
-is public; the demo treats it as if it were not.
+is public; the demo treats it as if it were not. A row is a person in a year, nobody has more than
+five, and the guarantee is for a person.
 """
 
 from __future__ import annotations
@@ -100,7 +101,8 @@ def _rand_rows() -> tuple[Any, Any, Any]:
     found = load("randhie")
     rows = found.to_pandas().rename(columns=MEANING)[list(MEANING.values())]
     known = {MEANING[name]: column for name, column in found.schema.items()}
-    return rows, found.y > 2, Schema(known, target=Category([False, True]))
+    schema = Schema(known, target=Category([False, True]), unit=found.schema.unit)
+    return rows, found.y > 2, schema
 
 
 def _train(
@@ -112,7 +114,7 @@ def _train(
     learned, held, said, true = hold_out(rows, answers)
     model = EBMClassifier(epsilon=epsilon, schema=schema, ledger=ledger).fit(learned, said)
     model.save(output / "visits.voile")
-    quality = model.score_private(held, true, epsilon=epsilon / 2, groups=["individual deductible"])
+    quality = model.score_private(held, true, epsilon=epsilon, groups=["individual deductible"])
     return model, quality
 
 
@@ -139,6 +141,8 @@ def _explain_black_box(rows: Any, answers: Any, schema: Any, ledger: Any) -> Any
 def _tell(model: Any, quality: Any, why: Any, ledger: Any, page: Path, output: Path) -> None:
     from rich.console import Console
 
+    from voile.report.model.ledger import find_jobs
+
     console = Console(highlight=False)
 
     def heading(text: str) -> None:
@@ -153,13 +157,19 @@ def _tell(model: Any, quality: Any, why: Any, ledger: Any, page: Path, output: P
     console.print(str(quality), markup=False, soft_wrap=True)
     heading("4. Somebody else's black box, explained from what is left of the budget")
     why.show()
-    heading("5. What it cost")
-    for entry in ledger.history():
-        if entry.kind in ("spend", "charge"):
-            part = part_of(ledger, entry.price.loss)
-            console.print(f"  {part:>6.1%}  {entry.what}", markup=False)
+    heading("5. What all of it cost together")
+    spent, unit = ledger.spent(), model.model_.schema.privacy_unit
     console.print(
-        f"  {ledger.fraction_spent():.0%} of {ledger.budget} is spent on '{ledger.dataset}'.",
+        f"Any one {unit.described} is protected: epsilon {spent.epsilon:.4g} at delta "
+        f"{spent.delta:g}. A row is a person in a year, and nobody took part for more than five.",
+        markup=False,
+        soft_wrap=True,
+    )
+    for job in find_jobs(ledger.history()):
+        part = part_of(ledger, job.net.loss)
+        console.print(f"  {part:>6.1%}  {job.first.what}", markup=False)
+    console.print(
+        f"  {ledger.fraction_spent():.0%} of the budget ({ledger.budget}) is spent.",
         markup=False,
     )
     console.print()

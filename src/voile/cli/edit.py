@@ -51,7 +51,8 @@ def edit(
     ] = None,
     value: Annotated[float | None, typer.Option(help="The score of --set.")] = None,
     between: Annotated[
-        tuple[float, float] | None, typer.Option(help="Only from the first up to the second.")
+        tuple[str, str] | None,
+        typer.Option(help="Only from the first up to the second: numbers, or dates."),
     ] = None,
     level: Annotated[
         list[str] | None, typer.Option(help="With --set: this level (may be repeated).")
@@ -156,14 +157,14 @@ def _from_options(
     falling: bool,
     strength: float,
     value: float | None,
-    between: tuple[float, float] | None,
+    between: tuple[str, str] | None,
     level: list[str] | None,
     missing: bool,
 ) -> list[dict[str, Any]]:
     """The edits that options ask for, as a script would say them."""
     if sum(one is not None for one in (monotone, smooth, set_)) > 1 and between is not None:
         raise SettingError("--between is for one edit: give them one after the other.")
-    reach = {} if between is None else {"between": list(between)}
+    reach = {} if between is None else {"between": [_number_or_text(end) for end in between]}
     edits: list[dict[str, Any]] = []
     if monotone is not None:
         way = "decreasing" if falling else "increasing"
@@ -186,6 +187,13 @@ def _from_options(
     return edits
 
 
+def _number_or_text(given: str) -> float | str:
+    try:
+        return float(given)
+    except ValueError:
+        return given  # a date, or what the edit refuses
+
+
 def apply_script(editor: Editor, path: Path) -> None:
     """Make the edits of a script, in their order."""
     for number, one in enumerate(read_script(path), 1):
@@ -193,7 +201,7 @@ def apply_script(editor: Editor, path: Path) -> None:
 
 
 def read_script(path: Path) -> list[Any]:
-    """The edits that a file of YAML or JSON lists, not yet looked at."""
+    """The edits that a file of YAML or JSON lists, not yet checked."""
     from voile.schema.files import Format, read_text
 
     try:

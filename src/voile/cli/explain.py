@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from voile.cli.account import current, open_ledger
 from voile.cli.exit_codes import saving_first
+from voile.cli.file_options import reads_files
 from voile.cli.options import (
     AsJson,
     DataSetName,
@@ -18,12 +19,22 @@ from voile.cli.options import (
     LedgerPlace,
     PageFile,
     SchemaFile,
+    UnitColumn,
+    UnitRows,
 )
-from voile.cli.predict import read_public
+from voile.cli.people import is_watched, settle_unit
+from voile.cli.predict import read_and_tell
 from voile.cli.results import check_writable, print_json, save_paid
 from voile.errors import ModelError, SettingError
+from voile.privacy.files.dialect import Dialect
+
+if TYPE_CHECKING:
+    from voile.privacy.budget import Budget
+    from voile.privacy.files.table_files import TableFile
+    from voile.schema import Schema
 
 
+@reads_files
 def explain(
     first: Annotated[
         Path | None,
@@ -47,7 +58,7 @@ def explain(
         Path | None, typer.Option(help="Private rows behind the explanations of a black box.")
     ] = None,
     epsilon: Epsilon = 1.0,
-    delta: Delta = 1e-6,
+    delta: Delta = None,
     schema: SchemaFile = None,
     ledger: LedgerPlace = None,
     budget: LedgerBudget = None,
@@ -55,8 +66,16 @@ def explain(
     name: Annotated[
         str, typer.Option(help="Of the explainer in the ledger; the same name pays once.")
     ] = "explainer",
+    strict: Annotated[
+        bool,
+        typer.Option("--strict", help="Refuse rows with values that are not taken as they stand."),
+    ] = False,
+    unit: UnitColumn = None,
+    unit_rows: UnitRows = None,
     output: PageFile = None,
     as_json: AsJson = False,
+    *,
+    dialect: Dialect,
 ) -> None:
     """Explain a model as a whole, its answers for your rows, or a black box.
 
@@ -79,7 +98,7 @@ def explain(
             raise SettingError("--data is for a black box: name its file with --blackbox.")
         if first is None:
             raise SettingError("Name the file of a model, or a --blackbox.")
-        _show(_of_model(first, second), output, as_json=as_json)
+        _show(_of_model(first, second, dialect, strict=strict), output, as_json=as_json)
     else:
         if second is not None:
             raise SettingError("With --blackbox give one file of rows: the model is the black box.")
@@ -103,6 +122,10 @@ def explain(
                     budget=budget,
                     dataset=dataset,
                     name=name,
+                    dialect=dialect,
+                    unit=unit,
+                    unit_rows=unit_rows,
+                    ask=is_watched() and not as_json,
                 )
             )
             _show(answers[0], output, as_json=as_json)
@@ -123,13 +146,13 @@ def _show(explanation: Any, output: Path | None, *, as_json: bool) -> None:
         raise failure
 
 
-def _of_model(model: Path, rows: Path | None) -> Any:
+def _of_model(model: Path, rows: Path | None, dialect: Dialect, *, strict: bool) -> Any:
     from voile.models.load import load
 
     estimator = load(model)
     if rows is None:
         return estimator.explain_global()
-    return estimator.explain_local(read_public(estimator, rows))
+    return estimator.explain_local(read_and_tell(estimator, rows, dialect, strict=strict))
 
 
 def _of_blackbox(
@@ -139,15 +162,20 @@ def _of_blackbox(
     *,
     run_code: bool,
     epsilon: float,
-    delta: float,
+    delta: float | None,
     schema: Path | None,
     ledger: str | None,
     budget: float | None,
     dataset: str | None,
     name: str,
+    dialect: Dialect,
+    unit: str | None,
+    unit_rows: int | None,
+    ask: bool,
 ) -> Any:
     from voile.privacy.budget import Budget
-    from voile.privacy.files.table_files import note_guesses, propose_schema, read_table
+    from voile.privacy.files.own_rows import read_asked
+    from voile.privacy.files.table_files import TableFile, propose_schema
     from voile.schema import Schema
 
     if not run_code:
@@ -155,7 +183,9 @@ def _of_blackbox(
             f"Loading {str(blackbox)!r} would run whatever code its author put into it, beside "
             "your private rows: if you made it yourself, say so with --run-code-of-the-blackbox."
         )
-    public = propose_schema(data, None) if schema is None else Schema.load(schema)
+    table = TableFile(data, dialect.fitting(data))
+    public = propose_schema(table, None) if schema is None else Schema.load(schema)
+    public = settle_unit(public, table, None, unit, unit_rows, ask=ask)
     box = _load(blackbox)
     known = getattr(box, "feature_names_in_", None)
     if known is not None:
@@ -167,24 +197,67 @@ def _of_blackbox(
             )
         public = public.select([str(one) for one in known])
     # The asker's rows first: what is wrong with them must not cost anything.
-    asked = read_table(rows, public)
-    private = read_table(data, public)
-    whole = Budget(epsilon, delta)
-    book = open_ledger(ledger, whole, whole=budget, dataset=dataset, data=data)
+    asked = read_asked(rows, public, dialect=dialect.fitting(rows))
+    explainer = buy_summary(
+        box,
+        table,
+        public,
+        guessed=schema is None,
+        price=Budget.of_job(epsilon, delta, public.rows),
+        ledger=ledger,
+        budget=budget,
+        dataset=dataset,
+        name=name,
+    )
+    return explainer.explain(_as_pandas(asked))
+
+
+def buy_summary(
+    box: Any,
+    table: TableFile,
+    public: Schema,
+    *,
+    guessed: bool,
+    price: Budget,
+    ledger: str | None,
+    budget: float | None,
+    dataset: str | None,
+    name: str,
+) -> Any:
+    """An explainer of a model, from a summary of private rows that is bought, or was.
+
+    Parameters
+    ----------
+    box : object
+        A model, or a function of rows.
+    table : TableFile
+        Private rows.
+    public : Schema
+    guessed : bool
+        Whether kinds of columns were guessed from the file.
+    price : Budget
+    ledger, budget, dataset, name
+        As the command takes them.
+    """
+    from voile.privacy.origins import attach_notes
+
+    own = public.privacy_unit.column
+    private = table.read(public, [] if own is None else [own])
+    book = open_ledger(ledger, price, whole=budget, dataset=dataset, data=table.path)
     current().pay_from(book, ledger)
     from voile.explain.blackbox.explainer import PrivateExplainer
 
     behind = _as_pandas(private)
-    explainer = PrivateExplainer(
+    attach_notes(behind, table.notes(kinds=guessed))
+    return PrivateExplainer(
         box,
-        behind if schema is not None else note_guesses(behind, data),
+        behind,
         schema=public.with_target(None),
-        epsilon=epsilon,
-        delta=delta,
+        epsilon=price.epsilon,
+        delta=price.delta,
         ledger=book,
         name=name,
     )
-    return explainer.explain(_as_pandas(asked))
 
 
 def _load(path: Path) -> Any:

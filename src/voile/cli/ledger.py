@@ -26,7 +26,9 @@ Place = Annotated[str, typer.Argument(help="Ledger: a file or a PostgreSQL url."
 def create(
     place: Place,
     epsilon: Annotated[float, typer.Option(help="What may be spent in all, for ever.")],
-    delta: Annotated[float, typer.Option(help="Chance that the guarantee fails.")] = 1e-6,
+    delta: Annotated[
+        float, typer.Option(help="Probability with which the guarantee may fail.")
+    ] = 1e-6,
     dataset: AmongSeveral = None,
     unit: Annotated[
         str | None,
@@ -70,7 +72,7 @@ def show(place: Place, dataset: AmongSeveral = None, as_json: AsJson = False) ->
     print(f"Protects  one {book.unit or 'row or unit: the first job decides'}")
     print(f"Budget    {book.budget}")
     print(f"Spent     epsilon {spent.epsilon:.4g}  {bar} {part:.0%} of the loss")
-    print(f"Left      a training with epsilon {left.epsilon:.4g} would be admitted")
+    print(f"Left      a training with epsilon {left.epsilon:.4g} can still be paid")
     print(f"Entries   {entries}" + (", see voile ledger history" if entries else ""))
 
 
@@ -98,7 +100,7 @@ def history(place: Place, dataset: AmongSeveral = None, as_json: AsJson = False)
             entry.at[:19].replace("T", " "),
             f"{entry.who} ({entry.known_by})",
             entry.what,
-            str(entry.kind),
+            entry.kind.meaning,
             f"{part_of(book, entry.price.loss):.1%}" if not entry.alone else "100.0%",
             f"{total:.1%}",
         )

@@ -29,7 +29,12 @@ class Task(StrEnum):
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
 Epsilon = Annotated[float, typer.Option(help="Budget of this job; smaller is more private.")]
 Delta = Annotated[
-    float, typer.Option(help="Chance that the guarantee fails: far below one over the rows.")
+    float | None,
+    typer.Option(
+        help="Probability that the guarantee fails; by default 1e-6, and at most a hundredth of "
+        "one over the rows, if the schema tells how many there are.",
+        show_default=False,
+    ),
 ]
 SchemaFile = Annotated[
     Path | None,
@@ -60,9 +65,19 @@ AmongSeveral = Annotated[
 ]
 Model = Annotated[ModelKind, typer.Option(help="Kind of model.")]
 UnitColumn = Annotated[
-    str | None, typer.Option(help="Column that tells whose row it is: people are protected.")
+    str | None,
+    typer.Option(
+        help="Who is protected: the column that tells whose row it is, or row if every row is "
+        "another person's."
+    ),
 ]
-UnitRows = Annotated[int, typer.Option(help="Most rows of one person that are used.")]
+UnitRows = Annotated[
+    int | None,
+    typer.Option(
+        help="Most rows of one person that are used (1 by default); without --unit, most rows that "
+        "anybody has."
+    ),
+]
 DataSetName = Annotated[
     str | None,
     typer.Option(

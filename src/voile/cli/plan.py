@@ -8,14 +8,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from voile.cli.file_options import reads_files
 from voile.cli.options import AsJson, Delta, Model, ModelKind, PageFile, SchemaFile, Target
 from voile.cli.public_facts import load_schema
 from voile.errors import SettingError
+from voile.privacy.files.dialect import Dialect
 
 if TYPE_CHECKING:
     from voile.schema import Schema
 
 
+@reads_files
 def plan(
     file: Annotated[
         Path | None,
@@ -29,7 +32,7 @@ def plan(
     epsilons: Annotated[
         str, typer.Option(help="Budgets to compare, with commas.")
     ] = "0.1,0.5,1,2,4,8",
-    delta: Delta = 1e-6,
+    delta: Delta = None,
     model: Model = ModelKind.EBM,
     target_rate: Annotated[
         float | None, typer.Option(help="Public share of the scarcest class, if it is rare.")
@@ -39,6 +42,8 @@ def plan(
     ] = None,
     output: PageFile = None,
     as_json: AsJson = False,
+    *,
+    dialect: Dialect,
 ) -> None:
     """Show what each epsilon would give and mean, before anything is spent.
 
@@ -50,7 +55,7 @@ def plan(
         voile plan patients.csv --target ill --rows 20000 -o plan.html
     """
     chosen = read_epsilons(epsilons)
-    public, remarks = _read_schema(file, schema, target)
+    public, remarks = _read_schema(file, schema, target, dialect)
     if rows is None and public.rows is None:
         raise SettingError(
             "The rows of a private table are not counted for a plan: give the public row count "
@@ -98,10 +103,10 @@ def read_epsilons(text: str) -> tuple[float, ...]:
 
 
 def _read_schema(
-    file: Path | None, schema: Path | None, target: str | None
+    file: Path | None, schema: Path | None, target: str | None, dialect: Dialect
 ) -> tuple[Schema, list[str]]:
     """What is public, and what a person should know of how it was found."""
-    from voile.privacy.files.table_files import is_csv, propose_schema
+    from voile.privacy.files.table_files import TableFile, propose_schema
     from voile.schema import Number
 
     if schema is not None:
@@ -115,12 +120,13 @@ def _read_schema(
             "A plan needs to know what is predicted: name the column with --target, or give a "
             "--schema that says it."
         )
-    public = propose_schema(file, target)
-    remarks = []
-    if is_csv(file):
+    table = TableFile(file, dialect)
+    public = propose_schema(table, target)
+    remarks = [*table.remarks]
+    if not table.declares_kinds:
         remarks.append(
-            "A CSV file does not say of what kind its columns are: it was guessed from the first "
-            "lines. Give --schema, and the file is not opened."
+            f"The file {file.name} does not say of what kind its columns are: it was guessed from "
+            "the first rows. Give --schema, and the file is not opened."
         )
     if isinstance(public.target, Number):
         remarks.append(

@@ -3,76 +3,141 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Collection
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from voile.cli.file_options import reads_files
 from voile.cli.options import AsJson, ModelFile
 from voile.cli.results import check_writable, print_json
-from voile.errors import SettingError
+from voile.errors import DataError, SettingError
+from voile.privacy.files.dialect import Dialect
+
+if TYPE_CHECKING:
+    from voile.privacy.files.own_rows import OwnRows
+
+_MOST_TOLD = 3
+"""Rows whose notes are told where no column has room for them."""
 
 
+@reads_files
 def predict(
     model: ModelFile,
-    rows: Annotated[Path, typer.Argument(help="Your own rows: CSV, Parquet or Arrow.")],
+    rows: Annotated[Path, typer.Argument(help="Your own rows: CSV, Excel, Parquet or Arrow.")],
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Write a CSV file instead of printing.")
+        Path | None,
+        typer.Option(
+            "--output", "-o", help="Write a CSV or Excel (.xlsx) file instead of printing."
+        ),
     ] = None,
     probabilities: Annotated[
         bool, typer.Option("--probabilities", help="With a column per class.")
     ] = False,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(help="Column of your rows to have beside the answers (may be repeated)."),
+    ] = None,
+    strict: Annotated[
+        bool,
+        typer.Option("--strict", help="Refuse rows with values that are not taken as they stand."),
+    ] = False,
     as_json: AsJson = False,
+    *,
+    dialect: Dialect,
 ) -> None:
-    """Predict for rows that you hold; a column "prediction", in the order of the rows.
+    """Predict for rows that you hold: one answer for each row, in their order.
+
+    The column "notes" tells values that were not taken as they stand: outside the bounds that the
+    model knows, levels that it does not, or unreadable. Lines that do not fit are refused.
 
     Examples:
         voile predict patients.voile new.csv
 
-        voile predict patients.voile new.csv --probabilities -o answers.csv
+        voile predict patients.voile new.xlsx --keep patient --probabilities -o answers.xlsx
     """
-    from voile.files import write_text
     from voile.models.load import load
+    from voile.privacy.files.answer_files import as_csv, check_can_write, write_answers
 
     if output is not None:
         check_writable(output)
+        check_can_write(output)
     estimator = load(model)
-    given = read_public(estimator, rows)
-    columns: dict[str, list[Any]] = {"prediction": estimator.predict(given).tolist()}
+    own, notes = read_own(estimator, rows, dialect, strict=strict, keep=keep or ())
+    answers: dict[str, list[Any]] = {"prediction": estimator.predict(own.table).tolist()}
     if probabilities:
         if not hasattr(estimator, "predict_proba"):
             raise SettingError(
                 f"A {type(estimator).__name__} has no probabilities: leave --probabilities out."
             )
-        chances = estimator.predict_proba(given)
+        chances = estimator.predict_proba(own.table)
         for k, name in enumerate(estimator.classes_.tolist()):
-            columns[f"probability of {name}"] = chances[:, k].tolist()
-    text = _as_csv(columns)
+            answers[f"probability of {name}"] = chances[:, k].tolist()
+    answers["notes"] = ["; ".join(one) for one in notes]
+    for name in own.kept:
+        if name in answers:
+            raise SettingError(f"The answers have a column {name!r} themselves: keep another.")
+    columns = {**own.kept, **answers}
     if output is not None:
-        write_text(output, text)
+        write_answers(output, columns, own.separator, comma=own.comma)
     if as_json:
-        count = len(columns["prediction"])
+        count = len(answers["prediction"])
         print_json([{name: values[i] for name, values in columns.items()} for i in range(count)])
     elif output is None:
-        sys.stdout.write(text)
+        sys.stdout.write(as_csv(columns, own.separator, comma=own.comma))
     else:
-        print(f"{len(columns['prediction'])} predictions: {output}")
+        print(f"{len(answers['prediction'])} predictions: {output}")
+    noted = sum(map(bool, notes))
+    if noted:
+        which = "1 row has" if noted == 1 else f"{noted} rows have"
+        print(
+            f"{which} values that were not taken as they stand: see the column 'notes'.",
+            file=sys.stderr,
+        )
 
 
-def read_public(estimator: Any, path: Path) -> Any:
-    """Rows that the user holds, with the columns of a model."""
-    from voile.privacy.files.table_files import read_table
+def read_own(
+    estimator: Any,
+    path: Path,
+    dialect: Dialect,
+    *,
+    strict: bool = False,
+    keep: Collection[str] = (),
+) -> tuple[OwnRows, list[tuple[str, ...]]]:
+    """Rows that the user holds, with the columns of a model, and what is noted of each."""
+    from voile.explain.given_values import note_rows
+    from voile.privacy.files.own_rows import read_own_rows
 
     model = estimator.model_
-    return read_table(path, model.schema, may_lack=getattr(model, "unused", ()))
+    lacking = getattr(model, "unused", ())
+    own = read_own_rows(path, model.schema, may_lack=lacking, keep=keep, dialect=dialect)
+    if own.remark:
+        print(own.remark, file=sys.stderr)
+    notes = note_rows(model.schema, own.table, may_lack=lacking)
+    notes = [
+        (*(f"{one} unreadable, read as missing" for one in wrong), *told)
+        for wrong, told in zip(own.unreadable, notes, strict=True)
+    ]
+    if strict and any(notes):
+        first = next(row for row, one in enumerate(notes) if one)
+        raise DataError(
+            f"{sum(map(bool, notes))} of {len(notes)} rows of {str(path)!r} have values that the "
+            f"model cannot take as they stand; the first in {own.places[first]}: "
+            f"{notes[first][0]}. Correct them, or leave --strict out to have them noted."
+        )
+    return own, notes
 
 
-def _as_csv(columns: dict[str, list[Any]]) -> str:
-    import csv
-    import io
-
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(zip(*columns.values(), strict=True))
-    return out.getvalue()
+def read_and_tell(estimator: Any, path: Path, dialect: Dialect, *, strict: bool) -> Any:
+    """The same for verbs whose pages show the values; who is noted is told beside them."""
+    own, notes = read_own(estimator, path, dialect, strict=strict)
+    noted = [(place, told) for place, told in zip(own.places, notes, strict=True) if told]
+    for place, told in noted[:_MOST_TOLD]:
+        print(f"In {place}: {'; '.join(told)}.", file=sys.stderr)
+    if len(noted) > _MOST_TOLD:
+        print(
+            f"{len(noted) - _MOST_TOLD} more rows have values that were not taken as they stand.",
+            file=sys.stderr,
+        )
+    return own.given

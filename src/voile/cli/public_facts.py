@@ -6,61 +6,87 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from voile.cli.options import ModelKind, Task
+from voile.cli.people import settle_unit
 from voile.errors import SchemaError, SettingError
 
 if TYPE_CHECKING:
+    from voile.privacy.files.table_files import TableFile
     from voile.schema import Schema
 
 
 def read_public_facts(
-    file: Path,
+    file: TableFile,
     target: str,
     schema: Path | None,
     task: Task | None,
     model: ModelKind,
     unit: str | None,
-    unit_rows: int,
+    unit_rows: int | None,
+    *,
+    ask: bool = False,
 ) -> Schema:
     """What a training may know, from the schema file or from names and kinds."""
-    from voile.privacy.files.table_files import (
-        check_names,
-        describe_file,
-        missing_column,
-        propose_schema,
-    )
-    from voile.schema import Category, Number, Unit
+    from voile.privacy.files.names import check_names, missing_column
+    from voile.privacy.files.table_files import propose_schema
+    from voile.schema import Category, Number
 
     if task is Task.REGRESSION and model is not ModelKind.EBM:
         raise SettingError(f"--model {model} predicts classes: for --task regression use ebm.")
-    names = [one.name for one in describe_file(file)]
-    if target not in names:
-        raise missing_column(target, names, file)
+    if target not in file.names:
+        raise missing_column(target, file.names, file.path)
     if schema is None:
         public = propose_schema(file, target)
+        if ask:
+            public = _ask_about_names(file, public, {target, unit})
         if isinstance(public.target, Number) and model is ModelKind.EBM and task is None:
             raise SettingError(
-                f"The target {target!r} is a number: say --task regression, or --task "
-                "classification if its values are classes."
+                f"The target {target!r} is a number: say --task classification if its values are "
+                "classes, such as 0 and 1, or --task regression if they are amounts."
             )
         if isinstance(public.target, Number) and model is not ModelKind.EBM:
             task = Task.CLASSIFICATION
     else:
         public = load_schema(schema, target)
     public = _with_task(public, task, target)
-    if unit is not None:
-        others = [name for name in public if name != unit]
-        public = public.select(others).with_unit(Unit(unit, unit_rows))
-    if public.unit is not None and public.unit.column not in names:
-        raise missing_column(public.unit.column, names, file)
+    public = settle_unit(public, file, target, unit, unit_rows, ask=ask)
     if model is not ModelKind.EBM and not isinstance(public.target, Category):
         raise SettingError(
             f"--model {model} predicts classes, and the target {target!r} is a number: use --model "
             "ebm, or make it a category."
         )
-    check_names(public, names, file)
+    check_names(public, file.names, file.path)
     if not len(public):
         raise SchemaError("There are no columns to learn from: list some in the schema.")
     return public
+
+
+def _ask_about_names(file: TableFile, public: Schema, known: set[str | None]) -> Schema:
+    """Ask what columns are whose names suggest identifiers or codes; nothing is spent yet."""
+    import typer
+
+    from voile.privacy.files.table_files import propose_columns
+    from voile.schema import Category, Column, Number, Schema
+    from voile.schema.kinds import Kind
+    from voile.schema.names import rank_suggestive
+
+    columns: dict[str, Column] = {}
+    for one in propose_columns(file):
+        given = ""
+        # Whose rows they are was asked before.
+        if one.doubtful and one.name not in known and not rank_suggestive([one.name]):
+            number = ", as a number (n)" if one.found.kind is Kind.NUMBER else ""
+            given = typer.prompt(
+                f"{one.name}: {one.why}. Use it as a category (c){number}, or leave it out (-)? "
+                f"Empty: {'c' if one.use else '-'}",
+                default="c" if one.use else "-",
+                show_default=False,
+                err=True,
+            ).strip()
+        if given in ("c", "n"):
+            columns[one.name] = Category() if given == "c" else Number()
+        elif not given and one.name in public:
+            columns[one.name] = public[one.name]
+    return Schema(columns, target=public.target)
 
 
 def load_schema(path: Path, target: str | None, *, remedy: str = "") -> Schema:
@@ -102,14 +128,33 @@ def _with_task(public: Schema, task: Task | None, target: str) -> Schema:
     return public.with_target(Category()) if task is Task.CLASSIFICATION and number else public
 
 
-def tell_guesses(file: Path, target: str, schema: Path | None) -> list[str]:
-    """What was decided without a schema, for a person to check."""
+def tell_guesses(file: TableFile, target: str, schema: Path | None, public: Schema) -> list[str]:
+    """What was decided without being told, for a person to check before anything is spent."""
     from voile.privacy.files.table_files import propose_columns
+    from voile.schema import Category
+    from voile.schema.kinds import Kind
 
     if schema is not None:
-        return []
-    left = [one.name for one in propose_columns(file) if not one.use and one.name != target]
-    return [f"Left out, as they look like identifiers: {', '.join(left)}."] if left else []
+        return [*file.remarks]
+    proposals = propose_columns(file)
+    doubtful = [one for one in proposals if one.doubtful and one.name != target]
+    left = [one.name for one in doubtful if one.name not in (*public, public.privacy_unit.column)]
+    codes = [one.name for one in doubtful if one.use and one.name in public.categories]
+    aim = next(one for one in proposals if one.name == target)
+    told = [*file.remarks]
+    if aim.found.kind is Kind.NUMBER and isinstance(public.target, Category):
+        told.append(
+            f"The numbers of the target {target!r} are taken for classes, which are found "
+            "privately. A schema that lists them (target: levels) costs nothing."
+        )
+    if left:
+        told.append(f"Left out, as they look like identifiers: {', '.join(left)}.")
+    if codes:
+        told.append(
+            f"Taken for categories, as they look like codes: {', '.join(codes)}. A schema says "
+            "what they are: voile schema."
+        )
+    return told
 
 
 def check_groups(groups: list[str], public: Schema) -> None:

@@ -9,15 +9,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from voile.cli.account import open_existing
+from voile.cli.file_options import reads_files
 from voile.cli.options import AsJson, ModelFile
-from voile.cli.predict import read_public
+from voile.cli.predict import read_and_tell
 from voile.cli.results import check_writable, print_json, quality_file
 from voile.errors import ModelError
+from voile.privacy.files.dialect import Dialect
 
 if TYPE_CHECKING:
     from voile.models.evaluation import Evaluation
 
 
+@reads_files
 def report(
     model: ModelFile,
     output: Annotated[Path, typer.Option("--output", "-o", help="The page.")] = Path("report.html"),
@@ -35,8 +38,14 @@ def report(
         Path | None, typer.Option(help="Your own rows to explain in the page: they will be in it.")
     ] = None,
     title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
+    strict: Annotated[
+        bool,
+        typer.Option("--strict", help="Refuse --rows with values not taken as they stand."),
+    ] = False,
     show: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
     as_json: AsJson = False,
+    *,
+    dialect: Dialect,
 ) -> None:
     """Write a report that can be shown: the model, its quality, its price and its limits.
 
@@ -57,7 +66,7 @@ def report(
         title=title,
         evaluation=read_quality(model, quality, estimator.model_),
         ledger=book,
-        rows=None if rows is None else read_public(estimator, rows),
+        rows=None if rows is None else read_and_tell(estimator, rows, dialect, strict=strict),
     )
     if as_json:
         print_json({"report": str(output), "bytes": output.stat().st_size})

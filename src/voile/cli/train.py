@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from voile.cli.account import current, open_ledger, tell_ledger
+from voile.cli.file_options import reads_files
 from voile.cli.options import (
     AsJson,
     DataSetName,
@@ -23,13 +24,16 @@ from voile.cli.options import (
     UnitColumn,
     UnitRows,
 )
+from voile.cli.people import is_watched
 from voile.cli.public_facts import check_groups, read_public_facts, tell_guesses
 from voile.cli.results import Results, check_writable, print_json, quality_file
 from voile.errors import BudgetExceeded, SettingError
+from voile.privacy.files.dialect import Dialect
 
 if TYPE_CHECKING:
     from voile.models.evaluation import Evaluation
     from voile.privacy.budget import Budget
+    from voile.privacy.files.table_files import TableFile
     from voile.privacy.ledger import Ledger
     from voile.schema import Number, Schema
 
@@ -37,12 +41,13 @@ QUALITY_SHARE = 0.1
 """Part of the loss (of mu^2) that goes to the private estimate of quality."""
 
 
+@reads_files
 def train(
-    file: Annotated[Path, typer.Argument(help="Private table: CSV, Parquet or Arrow.")],
+    file: Annotated[Path, typer.Argument(help="Private table: CSV, Excel, Parquet or Arrow.")],
     target: Annotated[str, typer.Option(help="Name of the column to predict.")],
     model: Model = ModelKind.EBM,
     epsilon: Epsilon = 1.0,
-    delta: Delta = 1e-6,
+    delta: Delta = None,
     schema: SchemaFile = None,
     ledger: LedgerPlace = None,
     budget: LedgerBudget = None,
@@ -66,9 +71,11 @@ def train(
         typer.Option("--group", help="Tell the quality by the levels of this category, too."),
     ] = None,
     unit: UnitColumn = None,
-    unit_rows: UnitRows = 1,
+    unit_rows: UnitRows = None,
     key: KeyFile = None,
     as_json: AsJson = False,
+    *,
+    dialect: Dialect,
 ) -> None:
     """Train a private model; print its receipt and a private estimate of its quality.
 
@@ -78,37 +85,46 @@ def train(
     Examples:
         voile train patients.csv --target ill --epsilon 1
 
+        voile train patients.xlsx --sheet 2024 --target ill
+
         voile train patients.parquet --target ill --schema patients.yaml --ledger hospital.db
         --budget 3 --group sex
 
-        voile train houses.csv --target price --task regression --no-evaluate
+        voile train homes.csv --target price --task regression --no-evaluate
     """
     from voile.privacy.budget import Budget
-    from voile.privacy.files.table_files import note_guesses
+    from voile.privacy.files.table_files import TableFile
+    from voile.privacy.origins import attach_notes
     from voile.privacy.signing import find_key
 
     signer = find_key(key)
     if not 0.0 < holdout < 1.0:
         raise SettingError(f"The --holdout must be in (0, 1). Got {holdout!r} instead.")
-    whole = Budget(epsilon, delta)
-    if not whole.epsilon > 0:
+    asked = Budget.of_job(epsilon, delta, None)
+    if not asked.epsilon > 0:
         raise SettingError(f"The --epsilon must be > 0 to learn anything. Got {epsilon!r} instead.")
-    if not whole.delta > 0:
+    if not asked.delta > 0:
         raise SettingError(f"The --delta must be > 0. Got {delta!r} instead: 1e-6, for example.")
     place = output or Path(f"{file.name.split('.')[0]}.voile")
-    public = read_public_facts(file, target, schema, task, model, unit, unit_rows)
+    table = TableFile(file, dialect)
+    ask = is_watched() and not as_json
+    public = read_public_facts(table, target, schema, task, model, unit, unit_rows, ask=ask)
+    whole = Budget.of_job(epsilon, delta, public.rows)
     check_groups(groups or [], public)
     check_writable(place)
     check_writable(quality_file(place))
     training, quality = _divide(whole, evaluate=evaluate)
-    notes = tell_guesses(file, target, schema)
-    rows = _read(file, public, target)
-    if schema is None:
-        rows = note_guesses(rows, file)
+    notes = tell_guesses(table, target, schema, public)
+    for note in notes:
+        typer.echo(note, err=True)  # before anything is spent
+    rows = _read(table, public, target)
+    attach_notes(rows, table.notes(kinds=schema is None))
     book = open_ledger(ledger, whole, whole=budget, dataset=dataset, data=file, key=key)
     current().pay_from(book, ledger)
-    learned, held = _part(rows, public, training, quality, book, holdout)
+    learned, held = _part(rows, public, whole, training, quality, book, holdout)
     estimator = build_estimator(model, public, training, book)
+    if not as_json:
+        _announce(whole, public, by_rule=delta is None)
     work = Results(place, signer)
     work.train(estimator, learned, target)
     if quality is not None:
@@ -118,13 +134,21 @@ def train(
     work.end(lambda: _tell(estimator, work, book, notes, lasting=lasting, as_json=as_json))
 
 
-def _read(file: Path, public: Schema, target: str) -> Any:
-    from voile.privacy.files.table_files import read_table
+def _announce(whole: Budget, public: Schema, *, by_rule: bool) -> None:
+    """Tell what is about to be paid, and for whom."""
+    rule = " (by default" + (f", for {public.rows:,} rows)" if public.rows else ")")
+    print(
+        f"Paying for {whole}{rule if by_rule else ''}, for one {public.privacy_unit.described}.\n",
+        flush=True,
+    )
+
+
+def _read(table: TableFile, public: Schema, target: str) -> Any:
     from voile.schema import Schema
 
     assert public.target is not None
-    also = [] if public.unit is None else [public.unit.column]
-    return read_table(file, Schema({**public, target: public.target}), also)
+    own = public.privacy_unit.column
+    return table.read(Schema({**public, target: public.target}), [] if own is None else [own])
 
 
 def _divide(whole: Budget, *, evaluate: bool) -> tuple[Budget, Budget | None]:
@@ -140,6 +164,7 @@ def _divide(whole: Budget, *, evaluate: bool) -> tuple[Budget, Budget | None]:
 def _part(
     rows: Any,
     public: Schema,
+    whole: Budget,
     training: Budget,
     quality: Budget | None,
     book: Ledger,
@@ -150,24 +175,24 @@ def _part(
         return rows, None
     from voile.privacy.holdout import hold_out
 
-    _check_room(training, quality, book, public)
-    unit = None if public.unit is None else public.unit.column
-    learned, held, _, _ = hold_out(rows, None, share=holdout, unit=unit)
+    _check_room(whole, training, quality, book, public)
+    learned, held, _, _ = hold_out(rows, None, share=holdout, unit=public.privacy_unit.column)
     return learned, held
 
 
-def _check_room(training: Budget, quality: Budget, book: Ledger, public: Schema) -> None:
+def _check_room(
+    whole: Budget, training: Budget, quality: Budget, book: Ledger, public: Schema
+) -> None:
     """Refuse a training whose estimate of quality the ledger would refuse: nothing is paid yet."""
     from voile.privacy.calibrate import gaussian_of
     from voile.privacy.events import Plan
-    from voile.schema.unit import name_unit
 
     if training.unlimited:
         return
     both = Plan.of(training=gaussian_of(training), quality=gaussian_of(quality))
     try:
         what = "The training with the estimate of its quality"
-        book.check_can_pay(both, what, unit=name_unit(public.unit))
+        book.check_can_pay(both, what, unit=public.privacy_unit.name, asked=whole)
     except BudgetExceeded as error:
         raise BudgetExceeded(f"{error} Or leave the estimate out: --no-evaluate.") from None
 
@@ -189,22 +214,26 @@ def _tell_doubts(
 ) -> list[str]:
     """What a person may want to change, by released and public facts alone."""
     from voile.models.ebm.model import EBMModel
-    from voile.schema import Number
+    from voile.schema import Date, Number
 
     notes = []
     rows = public.rows or (None if quality is None else quality.rows / holdout)
-    people = None if rows is None else rows / (1 if public.unit is None else public.unit.rows)
+    people = None if rows is None else rows / public.privacy_unit.rows
     if people is not None and people >= 1 and whole.delta * people > 0.1:
         notes.append(
-            f"The delta {whole.delta:g} is large for about {people:,.0f} people: with that chance "
-            f"the guarantee may fail for any of them. Choose {0.01 / people:.0e} or less."
+            f"The delta {whole.delta:g} is large for about {people:,.0f} people: with that "
+            f"probability the guarantee may fail for any of them. Choose {0.01 / people:.0e} or "
+            "less, or tell the rows in the schema."
         )
     if isinstance(estimator.model_, EBMModel):
         return notes  # its bins follow the values, whatever the bounds
     rough = [
         name
         for name, column in estimator.model_.schema.items()
-        if isinstance(column, Number) and not public[name].known and _one_power(column)
+        if isinstance(column, Number)
+        and not isinstance(column, Date)
+        and not public[name].known
+        and _one_power(column)
     ]
     if rough:
         notes.append(
@@ -282,7 +311,8 @@ def _tell(
     spent = work.attempt(book.spent)
     console.print(
         f"Spent in all: epsilon {'(not known)' if spent is None else f'{spent.epsilon:.4g}'} of "
-        f"{book.budget.epsilon:g}"
+        f"{book.budget.epsilon:g} at delta {book.budget.delta:g}, for one "
+        f"{estimator.model_.schema.privacy_unit.described}"
         + (f" (ledger of '{book.dataset}')" if lasting else " (this command alone)"),
         markup=False,
     )

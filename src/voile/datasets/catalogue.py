@@ -129,7 +129,7 @@ def load(
     path = places.find_file(entry, folder)
     if path is None:
         raise DataError(
-            f"The data set {name!r} ({entry.file}) is in none of the folders that were looked in: "
+            f"The data set {name!r} ({entry.file}) is in none of the folders that were searched: "
             f"{_remedy(entry)}."
         )
     read = read_table if entry.facts.image_shape is None else read_pictures

@@ -1,6 +1,13 @@
 """Explanations: what a model says about itself and about single rows, as data."""
 
-from voile.explain.blackbox.local import BlackBoxLocalExplanation, Influence
+from voile.explain.blackbox.local import BlackBoxLocalExplanation, Contribution
+from voile.explain.blackbox.surrogate.local_surrogate import LocalSurrogate, Slope
+from voile.explain.counterfactuals.record import (
+    ColumnChange,
+    Counterfactuals,
+    RowSuggestions,
+    Suggestion,
+)
 from voile.explain.ebm.local import EBMLocalExplanation
 from voile.explain.ebm.overall import EBMExplanation
 from voile.explain.ebm.term import ExplainedTerm
@@ -19,17 +26,23 @@ from voile.explain.lvq.overall import LVQExplanation
 __all__ = [
     "BlackBoxLocalExplanation",
     "Change",
+    "ColumnChange",
+    "Contribution",
+    "Counterfactuals",
     "EBMExplanation",
     "EBMLocalExplanation",
     "ExplainedFeature",
     "ExplainedTerm",
     "Explanation",
     "FilterDecision",
-    "Influence",
     "JointChange",
     "LVQExplanation",
     "LVQLocalExplanation",
+    "LocalSurrogate",
     "LocallyLinearExplanation",
     "LocallyLinearLocalExplanation",
     "PrototypeDecision",
+    "RowSuggestions",
+    "Slope",
+    "Suggestion",
 ]

@@ -6,12 +6,16 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Annotated
 
 import numpy as np
 
 from voile.arrays import Floats
-from voile.errors import DataError
+from voile.errors import DataError, SettingError
 from voile.explain.explanation import Explanation
+from voile.models.verdict import NOTHING, ColumnVerdict
+from voile.schema.scale import Scale
+from voile.stored import Stored
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,6 +32,8 @@ class ExplainedFeature:
         The level; None for a number.
     lower, upper : float
         Bounds in the column's unit; 0 and 1 for a level.
+    scale : {"number", "whole", "day", "time"}
+        What its values are; dates are in seconds since 1970-01-01 UTC.
     """
 
     name: str
@@ -35,6 +41,7 @@ class ExplainedFeature:
     level: str | None
     lower: float
     upper: float
+    scale: Annotated[Scale, Stored(optional=True)] = "number"
 
     def place(self, values: Floats) -> Floats:
         """Where values lie between the bounds: 0 at the lower, 1 at the upper."""
@@ -57,14 +64,41 @@ class FeatureExplanation(Explanation):
     ----------
     features : tuple of ExplainedFeature
         Coordinates: numbers, or one per level of a category; those of a column stand together.
+    verdicts : tuple of str
+        For each column "clear", "perhaps" or "cannot be told from nothing"; empty if nothing is
+        known of the sampling error, and for pictures.
     """
 
     features: tuple[ExplainedFeature, ...]
+    verdicts: Annotated[tuple[ColumnVerdict, ...], Stored(optional=True)] = ()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.verdicts and len(self.verdicts) != len(self.columns):
+            raise DataError("An explanation with verdicts must have one for each column.")
 
     @property
     def columns(self) -> tuple[str, ...]:
         """Names of the columns."""
         return list_columns(self.features)
+
+    @property
+    def nothing(self) -> tuple[str, ...]:
+        """Names of the columns that cannot be told from nothing."""
+        told = zip(self.columns, self.verdicts, strict=False)
+        return tuple(name for name, verdict in told if verdict == NOTHING)
+
+    def verdict_of(self, column: str) -> ColumnVerdict:
+        """The verdict on a column; "not known" without any."""
+        return self.verdicts[self.columns.index(column)] if self.verdicts else "not known"
+
+    def places_of(self, column: str) -> list[int]:
+        """Positions of a column's features; SettingError if there is no such column."""
+        found = [j for j, one in enumerate(self.features) if one.column == column]
+        if not found:
+            known = ", ".join(map(repr, self.columns))
+            raise SettingError(f"The model has no column {column!r}: it has {known}.")
+        return found
 
     def check_read(self) -> None:
         """Refuse features of a column that do not stand together (DataError)."""

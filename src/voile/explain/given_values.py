@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from voile.explain.explained_feature import ExplainedFeature
-from voile.explain.wording import short
 from voile.models.ebm.model import MISSING, OTHER
 from voile.models.features import Feature, Features
 from voile.privacy.public_rows import encode_public
-from voile.schema import Category, Number, Schema
+from voile.schema import Category, Date, Number, Schema
+from voile.schema.dates import read_instant
+from voile.schema.scale import Scale
+from voile.schema.value_texts import value_text
 
 UNREADABLE = "(unreadable)"
 """Stands for a given value that is neither a number, text, time nor missing."""
@@ -52,6 +54,21 @@ def tell_rows(
     return given, read_as
 
 
+def note_rows(schema: Schema, X: object, may_lack: Collection[str] = ()) -> list[tuple[str, ...]]:
+    """Of each row, the values that are not taken as they stand: "age = 140, read as 90"."""
+    schema = schema.with_unit(None)
+    columns = encode_public(X, schema, may_lack=tuple(may_lack))
+    given, read_as = tell_rows(schema, X, columns)
+    return [
+        tuple(
+            f"{name} = {value}, read as {read}"
+            for name, value, read in zip(schema, values, reads, strict=True)
+            if read and name not in may_lack
+        )
+        for values, reads in zip(given, read_as, strict=True)
+    ]
+
+
 def tell_features(
     schema: Schema,
     features: Sequence[ExplainedFeature],
@@ -83,7 +100,7 @@ def tell_features(
     def read(row: int, place: int, name: str) -> str:
         j = first[name]
         if features[j].level is None and np.isnan(columns[name][row]):
-            return short(float(filling[j]), digits=4, grouped=False)
+            return value_text(float(filling[j]), features[j].scale, digits=4)
         return read_as[row][place]
 
     return (
@@ -102,36 +119,51 @@ def explain_features(features: Features) -> tuple[ExplainedFeature, ...]:
 
 def _explain_feature(one: Feature) -> ExplainedFeature:
     described = one.described
+    scale: Scale
     if isinstance(described, Number):
         assert described.lower is not None
         assert described.upper is not None
         lower, upper, level = described.lower, described.upper, None
+        scale = described.scale
     else:
         assert isinstance(described, Category)
         lower, upper, level = 0.0, 1.0, str((described.levels or ())[one.level])
-    return ExplainedFeature(name=one.name, column=one.column, level=level, lower=lower, upper=upper)
+        scale = "number"
+    return ExplainedFeature(
+        name=one.name, column=one.column, level=level, lower=lower, upper=upper, scale=scale
+    )
 
 
 def _tell_number(value: Any, code: float, column: Number) -> tuple[str, str]:
     """A value of a number as given, and how it was read if not so."""
-    missing = bool(np.isnan(code))
+    missing, read = bool(np.isnan(code)), value_text(code, column.scale)
     if value is None and not column.missing:
-        return MISSING, short(code, digits=10, grouped=False)
+        return MISSING, read
     if value is None:
-        return (MISSING, "") if missing else (short(code, digits=10, grouped=False), "")
+        return (MISSING, "") if missing else (read, "")
     if isinstance(value, str):
         text = value
         try:
-            value = float(value)
+            value = float(value) if not isinstance(column, Date) else _instant(value)
         except ValueError:  # a date (read as seconds), or nothing that can be read
             if not column.missing:
-                return text, short(code, digits=10, grouped=False)
+                return text, read
             return text, MISSING if missing else ""
+        if isinstance(column, Date):
+            text = value_text(value, "time").removesuffix(" 00:00")
     else:
-        text = short(value, digits=10, grouped=False)
+        date = isinstance(column, Date) and value == value
+        text = value_text(value, "time" if date else "number").removesuffix(" 00:00")
     if missing:
         return (text, "") if value != value else (text, MISSING)
-    return text, "" if value == code else short(code, digits=10, grouped=False)
+    return text, "" if value == code else read
+
+
+def _instant(text: str) -> float:
+    found = read_instant(text)
+    if found is None:
+        raise ValueError
+    return found
 
 
 def _tell_level(value: Any, code: int, labels: tuple[str, ...], unreadable: str) -> tuple[str, str]:

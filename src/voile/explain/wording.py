@@ -2,40 +2,23 @@
 
 from __future__ import annotations
 
-import math
 import textwrap
 from collections.abc import Callable, Sequence
 
-MOST_DIGITS = 17
-"""Significant digits that tell any two floats apart."""
+from voile.schema.scale import Scale
+from voile.schema.value_texts import duration_text, short, value_text
 
-
-def short(number: float, *, digits: int = 3, grouped: bool = True) -> str:
-    """Write a number with few significant digits, never cutting its whole part.
-
-    Parameters
-    ----------
-    number : float
-    digits : int
-        Significant digits, if the whole part does not need more.
-    grouped : bool
-        Whether thousands are set apart by commas.
-
-    Examples
-    --------
-    >>> short(0.1 + 0.2), short(1234.56), short(17.0), short(4.2e-7)
-    ('0.3', '1,235', '17', '4.2e-07')
-    """
-    if not math.isfinite(number):
-        return "unknown"
-    size = abs(number)
-    if size != 0 and not 1e-4 <= size < 1e15:
-        return f"{number:.{digits}g}"
-    decimals = 0 if size == 0 else max(0, digits - 1 - math.floor(math.log10(size)))
-    text = f"{number:,.{decimals}f}" if grouped else f"{number:.{decimals}f}"
-    if decimals:
-        text = text.rstrip("0").rstrip(".")
-    return "0" if text == "-0" else text
+__all__ = [
+    "list_rows",
+    "noisy",
+    "noisy_value",
+    "p_text",
+    "percent",
+    "short",
+    "signed",
+    "spread",
+    "wrapped",
+]
 
 
 def signed(number: float) -> str:
@@ -73,6 +56,24 @@ def spread(standard_error: float) -> str:
     return f" ± {short(2 * standard_error, digits=2)}"
 
 
+def noisy_value(value: float, standard_error: float, scale: Scale) -> str:
+    """Write a value of a column with two standard errors of its noise, if it has any.
+
+    Examples
+    --------
+    >>> noisy_value(2.7, 0.1, "whole"), noisy_value(1.6e9, 86400.0, "day")
+    ('3 ± 0.2', '2020-09-13 ± 2 days')
+    """
+    if scale == "number":
+        return noisy(value, standard_error, added=False)
+    text = value_text(value, scale)
+    if standard_error == 0:
+        return text
+    if scale == "whole":
+        return text + spread(standard_error)
+    return f"{text} ± {duration_text(2 * standard_error)}"
+
+
 def percent(share: float) -> str:
     """Write a probability, without calling anything but 0 and 1 certain.
 
@@ -88,33 +89,15 @@ def percent(share: float) -> str:
     return f"{100 * share:.{1 if min(share, 1 - share) < 0.02 else 0}f} %"
 
 
-def edge_texts(edges: Sequence[float]) -> tuple[str, ...]:
-    """Write the borders of intervals with as many digits as tell them apart.
+def p_text(p_value: float) -> str:
+    """A p-value as one writes it after "p".
 
     Examples
     --------
-    >>> edge_texts([0, 0.5, 100]), edge_texts([1.00001, 1.00002])
-    (('0', '0.5', '100'), ('1.00001', '1.00002'))
+    >>> p_text(0.0312), p_text(1e-9)
+    ('= 0.031', '< 0.0001')
     """
-    texts: tuple[str, ...] = ()
-    for digits in range(4, MOST_DIGITS + 1):
-        texts = tuple(short(edge, digits=digits, grouped=False) for edge in edges)
-        if len(set(texts)) == len(texts):
-            break
-    return texts
-
-
-def interval_texts(edges: Sequence[float]) -> tuple[str, ...]:
-    """Name the intervals between borders; a border belongs to the right, the last to both.
-
-    Examples
-    --------
-    >>> interval_texts([17, 30, 90])
-    ('[17, 30)', '[30, 90]')
-    """
-    texts = edge_texts(edges)
-    last = len(texts) - 2
-    return tuple(f"[{texts[i]}, {texts[i + 1]}{']' if i == last else ')'}" for i in range(last + 1))
+    return "< 0.0001" if p_value < 1e-4 else f"= {short(p_value, digits=2)}"
 
 
 def wrapped(text: str, indent: str = "  ") -> list[str]:
@@ -136,13 +119,14 @@ def list_rows(
     count : int
         Rows in all.
     lead : tuple of str
-        What their parts are: the rest of the first line, and the second one.
+        What their parts are: the rest of the first line, and what follows it.
     lines_of : callable
         From the number of a row to its lines.
     told : sequence of str
         What is said at the end.
     """
-    lines = [f"{'Row' if count == 1 else 'Rows'} explained: {count}. {lead[0]}", lead[1]]
+    lines = [f"{'Row' if count == 1 else 'Rows'} explained: {count}. {lead[0]}"]
+    lines += wrapped(lead[1], "")
     for row in range(min(count, most)):
         lines += ["", *lines_of(row)]
     if count > most:

@@ -1,4 +1,4 @@
-"""What classifiers share whose model gives every class a score: answers, and pictures as rows."""
+"""What classifiers share whose model gives every class a score: their answers."""
 
 from __future__ import annotations
 
@@ -9,41 +9,18 @@ from numpy.typing import NDArray
 from scipy.special import softmax
 from sklearn.base import ClassifierMixin
 
-from voile.models.estimator import PrivateEstimator
-from voile.models.pixels import flatten_pictures, with_range
-from voile.models.training import is_array
-from voile.privacy.vault import PrivateTable
+from voile.models.picture_rows import PictureRows
 
 Floats = NDArray[np.float64]
 
 
-class ScoringClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]
-    """A classifier of tables or pictures, with a model that has ``decide``.
-
-    Subclasses set ``image_shape`` in ``__init__``; None if rows are no pictures.
-    """
-
-    image_shape: tuple[int, ...] | None
-
-    def _flat(self, X: object) -> object:
-        """Pictures as rows of pixels."""
-        shape = self.image_shape
-        return X if shape is None else flatten_pictures(X, tuple(shape))
-
-    def _protect(self, X: object, y: object, **weighing: Any) -> PrivateTable:
-        table = super()._protect(X, y, **weighing)
-        if self.image_shape is None or not (is_array(X) and X.dtype == np.uint8):
-            return table
-        # The type is public, and with it the range.
-        return table.with_schema(with_range(table.schema, 255.0))
-
-    def _encode(self, X: object) -> dict[str, Any]:
-        return super()._encode(self._flat(X))
+class ScoringClassifier(ClassifierMixin, PictureRows):  # type: ignore[misc]
+    """A classifier of tables or pictures, with a model that has ``decide``."""
 
     def _scores(self, X: object) -> Floats:
         columns = self._encode(X)  # first: it says what is wrong before a fit
         scores: Floats = self.model_.decide(columns)
-        return scores
+        return self._by_class(scores)
 
     def decision_function(self, X: object) -> Floats:
         """Scores of the classes.

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.errors import SettingError
-from voile.models.progress import progress_bar
 from voile.models.public_numbers import Lot
 from voile.privacy.budget import Budget
 from voile.privacy.calibrate import gaussian_step, poisson_step
@@ -21,6 +20,7 @@ from voile.privacy.grant import Grant
 from voile.privacy.mechanisms import gaussian_sum
 from voile.privacy.queries import Query
 from voile.privacy.vault import PrivateTable
+from voile.progress import progress_bar
 
 Floats = NDArray[np.float64]
 
@@ -84,6 +84,43 @@ class Adam:
             later = _MOMENTUM * later + (1.0 - _MOMENTUM) * part
             total += later**2
         return self._rate * noise * math.sqrt(total) / max(self._scale(), 1e-300)
+
+    def steepest(self, maps: int) -> float:
+        """The largest curvature that `responses` reckons with: steps would overshoot."""
+        return 10.0 * max(self._scale(), 1e-300) * maps / self._rate
+
+    def responses(self, curvatures: Floats, maps: int) -> tuple[Floats, Floats]:
+        """What forces do to the mean weights, where the loss is curved.
+
+        For weights that ``maps`` maps share, each moved by its own part of their common gradient,
+        which is the curvature times the distance from the best weight, and a force.
+
+        Parameters
+        ----------
+        curvatures : ndarray of shape (n,)
+            At most `steepest`.
+
+        Returns
+        -------
+        forced, shaken : ndarray of shape (n,)
+            Change by a force of 1 that is the same in all steps, and variance by independent ones
+            of variance 1.
+        """
+        size = self._rate / max(self._scale(), 1e-300) / maps
+        kept = max(self._done - self._from, 1)
+        forced, shaken = np.zeros(len(curvatures)), np.zeros(len(curvatures))
+        # Backwards: what the weight and the momentum after a step do to the mean of the last ones.
+        by_weight, by_momentum = np.zeros(len(curvatures)), np.zeros(len(curvatures))
+        for number in range(self._done, 0, -1):
+            by_weight = (1.0 - self._pull) * (
+                by_weight + (1.0 / kept if number > self._done - kept else 0.0)
+            )
+            moved = by_momentum - size / (1.0 - _MOMENTUM**number) * by_weight
+            by_force = (1.0 - _MOMENTUM) * moved
+            forced += by_force
+            shaken += by_force**2
+            by_weight, by_momentum = by_weight + curvatures * by_force, _MOMENTUM * moved
+        return forced, shaken
 
 
 def steps_share(left: float, *, rate: float, count: int) -> Step:

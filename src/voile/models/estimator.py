@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from voile.errors import DataError, ModelError, SettingError
-from voile.explaining import explain_global, explain_local
+from voile.explaining import Wish, explain_global, explain_local, suggest_changes
 from voile.models import training_settings
 from voile.models.json_files import sign_file
 from voile.models.training import TableTraining, check_two_dimensions, is_array
@@ -76,8 +77,11 @@ class PrivateEstimator(TableTraining):
         parameters = {"epsilon": model.receipt.epsilon, "delta": model.receipt.delta, **told}
         if saved is not None and training_settings.FIELD in saved:
             known = training_settings.read_settings(saved[training_settings.FIELD], cls)
-            parameters |= training_settings.restore_parameters(known, cls)
-            training_settings.check_agreement(parameters, told)
+            given = training_settings.restore_parameters(known, cls)
+            training_settings.check_agreement(given, told)
+            if given.get("image_shape", ()) is None:
+                del given["image_shape"]  # the array of pictures said it, and the model tells
+            parameters |= given
         result = cls(**parameters, schema=model.schema)
         if known is not None:
             try:
@@ -89,10 +93,25 @@ class PrivateEstimator(TableTraining):
         result._trained_with = known
         return result
 
-    def _set_classes(self, classes: tuple[object, ...]) -> None:
+    def _set_classes(self, classes: tuple[Any, ...]) -> None:
+        """Classes in the model's order; sorted if a positive one is asked for, which is last there.
+
+        scikit-learn takes the last of two sorted classes for the positive one: its scores would be
+        of the other.
+        """
+        order = list(range(len(classes)))
+        if self.positive is not None:
+            order.sort(key=lambda place: (isinstance(classes[place], str), classes[place]))
+        self._class_order = order
+        sorted_classes = [classes[place] for place in order]
         # numpy would turn ['no', 1] into text, and a prediction must be the class as it was given.
         mixed = len({type(one) for one in classes}) > 1
-        self.classes_ = np.array(classes, dtype=object if mixed else None)
+        self.classes_ = np.array(sorted_classes, dtype=object if mixed else None)
+
+    def _by_class(self, columns: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Columns of the model's classes, shape (rows, classes), in the order of `classes_`."""
+        kept = self._class_order == sorted(self._class_order)
+        return columns if kept else columns[:, self._class_order]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -153,13 +172,77 @@ class PrivateEstimator(TableTraining):
         check_is_fitted(self)
         return explain_local(self.model_, X)
 
+    def counterfactuals(
+        self,
+        X: object,
+        want: object = None,
+        *,
+        change: Sequence[str] | None = None,
+        keep: Sequence[str] = (),
+        directions: Mapping[str, str] | None = None,
+        most: int = 3,
+        among: object = None,
+        sure: bool = False,
+    ) -> Any:
+        """Tell what would have to change in rows for another answer (costs nothing).
+
+        It tells what the model would answer, not what would happen to somebody who changes
+        something.
+
+        Parameters
+        ----------
+        X : table of shape (rows, columns)
+            Rows that the caller holds.
+        want : object
+            A class; a probability such as ">= 0.7" or {"ill": "<= 20 %"}; of a regression a number
+            (to be reached from where the row is), a range (low, high), or ">= 30". By default
+            another class than the present one.
+        change : sequence of str, optional
+            Columns that may change: those that somebody can do something about. By default all.
+        keep : sequence of str
+            Columns that may not.
+        directions : mapping of str to "up" or "down", optional
+            Columns that may only rise or only fall: {"age": "up"}.
+        most : int
+            How many suggestions, which change different columns.
+        among : table of shape (rows, columns), optional
+            Rows that are no private ones, such as those of `PrivateExplainer.sample`: how usual a
+            changed row is among them is told, too.
+        sure : bool
+            Whether the suggested rows must get what is wanted *clearly*: with the errors of the
+            model's own scores allowed for. The smallest change ends just beyond the border, where
+            these decide.
+
+        Returns
+        -------
+        Counterfactuals
+            A record that prints itself, draws itself in a notebook, and gives JSON. Of additive
+            models and of prototypes it says where it is proven that nothing smaller does.
+
+        Raises
+        ------
+        SettingError
+            If something is wanted that the model does not answer, or a column is unknown.
+        """
+        check_is_fitted(self)
+        wish = Wish(
+            want=want,
+            change=change,
+            keep=keep,
+            directions=directions,
+            most=most,
+            among=among,
+            sure=sure,
+        )
+        return suggest_changes(self.model_, X, wish)
+
     def score_private(
         self,
         X: object,
         y: object,
         *,
         epsilon: float = 0.5,
-        delta: float = 1e-6,
+        delta: float | None = None,
         ledger: Ledger | None = None,
         groups: Sequence[str] = (),
         confidence: float = 0.95,
@@ -172,7 +255,7 @@ class PrivateEstimator(TableTraining):
             Rows that the model has not seen (`voile.hold_out`), or the figures flatter it.
         y : array of shape (rows,), or the name of the target column
         epsilon, delta : float
-            Price of the evaluation.
+            Price of the evaluation; delta by the rule of a fit where it is None.
         ledger : Ledger, optional
             Where it is recorded; by default the estimator's own, or one in memory.
         groups : sequence of str
@@ -198,9 +281,9 @@ class PrivateEstimator(TableTraining):
         return evaluate(
             self.model_,
             type(self).__name__,
-            X,
+            self._flat(X),
             y,
-            budget=Budget(epsilon, delta),
+            budget=Budget.of_job(epsilon, delta, self.model_.schema.rows),
             ledger=self.ledger if ledger is None else ledger,
             groups=groups,
             confidence=confidence,
@@ -235,8 +318,9 @@ class PrivateEstimator(TableTraining):
             Of the file: what the model is and shows, explanations of rows, its cost and limits.
         """
         check_is_fitted(self)
+        shown = None if rows is None else self._flat(rows)
         return write_report(
-            self, path, title=title, evaluation=evaluation, ledger=ledger, rows=rows
+            self, path, title=title, evaluation=evaluation, ledger=ledger, rows=shown
         )
 
     def save(self, path: str | Path, *, key: SigningKey | str | Path | None = None) -> Path:

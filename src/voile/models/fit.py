@@ -15,6 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
+from voile.errors import NothingFound
+from voile.models.classes import order_found_classes
 from voile.models.pixels import RANGE_ACCESS, find_range
 from voile.privacy.budget import Budget
 from voile.privacy.calibrate import calibrate
@@ -22,15 +24,18 @@ from voile.privacy.discovery import complete
 from voile.privacy.events import Plan
 from voile.privacy.grant import Grant
 from voile.privacy.ledger import Ledger
+from voile.privacy.ledger.reservation import Reservation
 from voile.privacy.receipt import Receipt, write_receipt
 from voile.privacy.vault import PrivateTable
+from voile.schema import Category, Level
 
+S = TypeVar("S")
 T = TypeVar("T")
 Floats = NDArray[np.float64]
 
 _INTERRUPTED = (
     "Training was interrupted: nothing of it is released, and what it was to cost stays spent in "
-    "the ledger, because the rows were looked at."
+    "the ledger, because the rows were read."
 )
 
 
@@ -45,12 +50,28 @@ class FitJob:
     ledger : Ledger
     what : str
         For the ledger.
+    lasting : bool
+        Whether the ledger is for more than this job: what a job that stops early did not use is
+        given back to it then.
+    positive : level or None
+        Of two classes that are found privately, the one that is to come last.
     """
 
     table: PrivateTable
     budget: Budget
     ledger: Ledger
     what: str
+    lasting: bool = False
+    positive: Level | None = None
+
+    @property
+    def stops_early(self) -> bool:
+        """Whether the first look at the target is paid by itself, so that the rest can be kept.
+
+        For classes, which may be misspelt. Clients of a federation pay for the whole.
+        """
+        classes = isinstance(self.table.schema.target, Category)
+        return self.lasting and classes and not self.table.summed_only
 
     def plan(self, shape: Plan) -> Plan:
         """The noise of every step from its share of the budget."""
@@ -64,7 +85,7 @@ class FitJob:
         BudgetExceeded
             If it does not fit the ledger; nothing was spent.
         """
-        return self.ledger.pay(plan, self.table, self.what)
+        return self.ledger.pay(plan, self.table, self.what, asked=self.budget)
 
     def carry_out(
         self, plan: Plan, release: Callable[[PrivateTable, Grant], T]
@@ -86,8 +107,67 @@ class FitJob:
             table = self.table
             if RANGE_ACCESS in plan:
                 table = find_range(table, grant.take(RANGE_ACCESS))
-            released = release(complete(table, grant), grant)
+            released = release(self.complete(table, grant), grant)
         return released, write_receipt(grant, self.budget)
+
+    def complete(self, table: PrivateTable, grant: Grant) -> PrivateTable:
+        """The same rows under a complete schema: what it lacks is found privately."""
+        known = table.schema.target
+        table = complete(table, grant)
+        if known is None or known.known:
+            return table
+        return table.with_schema(order_found_classes(table.schema, self.positive))
+
+    def carry_out_in_parts(
+        self,
+        plan: Plan,
+        opening: int,
+        look: Callable[[PrivateTable, Grant], S],
+        release: Callable[[PrivateTable, Grant, S], T],
+    ) -> tuple[T, Receipt]:
+        """The same for a fit that may stop after its first accesses, by what they released.
+
+        Parameters
+        ----------
+        plan : Plan
+            Gaussian accesses and thresholds, whose adaptive composition is exact.
+        opening : int
+            Steps of the plan that are paid first.
+        look : callable
+            Carries these out; raises `NothingFound` to stop, and the rest stays unspent.
+        release : callable
+            Given what ``look`` gave, and the right to the other steps.
+        """
+        if not self.stops_early:
+            return self.carry_out(
+                plan, lambda table, grant: release(table, grant, look(table, grant))
+            )
+        steps = Plan(plan.steps[:opening]), Plan(plan.steps[opening:])
+        unit = self.table.unit
+        held = self.ledger.reserve(plan, self.what, unit=unit, asked=self.budget)
+        with looking_at_rows(), held as reservation:
+            first = reservation.pay(steps[0], self.table)
+            with self.giving_back(reservation, first):
+                table = self.complete(self.table, first)
+                found = look(table, first)
+            rest = reservation.pay(steps[1], table)
+            released = release(table, rest, found)
+        return released, write_receipt(first, self.budget, rest)
+
+    @contextmanager
+    def giving_back(self, reservation: Reservation, *paid: Grant) -> Iterator[None]:
+        """Give back what was not charged when a look finds too little, and say what it cost."""
+        try:
+            yield
+        except NothingFound as error:
+            reservation.stop()
+            if not self.stops_early:
+                raise
+            cost = write_receipt(paid[0], self.budget, *paid[1:]).epsilon
+            raise NothingFound(
+                f"{error} This access cost epsilon {cost:.2g} of {self.budget.epsilon:g}; the rest "
+                "was not spent."
+            ) from error
 
 
 @contextmanager

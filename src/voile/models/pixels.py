@@ -113,6 +113,17 @@ def find_range(table: PrivateTable, ticket: Ticket) -> PrivateTable:
     return table.with_schema(with_range(schema, BRIGHTEST[place], signed=bool(signed)))
 
 
+def infer_shape(X: object) -> tuple[int, ...] | None:
+    """Shape of the pictures in an array of three or four dimensions; None if it holds none.
+
+    A single channel is left out.
+    """
+    shape = getattr(X, "shape", ())
+    if hasattr(X, "columns") or not isinstance(shape, tuple) or len(shape) not in (3, 4):
+        return None
+    return tuple(map(int, _plain_shape(shape[1:])))
+
+
 def flatten_pictures(X: object, image_shape: tuple[int, ...] | None) -> object:
     """Rows of pixels from an array of pictures; all else as it is.
 
@@ -129,8 +140,8 @@ def flatten_pictures(X: object, image_shape: tuple[int, ...] | None) -> object:
     array = np.asarray(X)
     if image_shape is None:
         raise DataError(
-            f"An array of shape {array.shape} has no rows and columns: train the model with "
-            f"image_shape, or give an array of shape (rows, columns)."
+            f"An array of shape {array.shape} has no rows and columns: give one of shape "
+            f"(rows, columns), or train the model on pictures."
         )
     # A single channel may be left out, in training and here.
     if _plain_shape(array.shape[1:]) != _plain_shape(image_shape):

@@ -18,13 +18,17 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import DataConversionWarning
 
 from voile.errors import DataError, SettingError
+from voile.models.classes import Classes, declare_classes
 from voile.models.fit import FitJob
 from voile.models.setting_checks import CheckedSettings
 from voile.privacy.budget import Budget
+from voile.privacy.discovery import warn_of_guesses
 from voile.privacy.ledger import Ledger
 from voile.privacy.origins import family_use, new_family, note_sent, own_ledger
 from voile.privacy.vault import PrivateTable, protect
-from voile.schema import Category, Number, Schema
+from voile.schema import Category, Level, Number, Schema
+from voile.schema.frames import describe_frame
+from voile.schema.kind_checks import refuse_meaningless_numbers
 
 _COLUMN_VECTOR = "A column-vector y was passed when a 1d array was expected: give y.ravel()."
 
@@ -106,9 +110,11 @@ class TableTraining(Family):
     """
 
     epsilon: float
-    delta: float
+    delta: float | None
     schema: Schema | None
     ledger: Ledger | None
+    classes: Classes | None = None
+    positive: Level | None = None
     model_: Any
 
     _settings_kind: ClassVar[type[CheckedSettings]]
@@ -119,7 +125,7 @@ class TableTraining(Family):
         self._settings()  # refuses before rows are looked at
         X = self._flat(X)
         table = self._protect(X, y, **weighing)
-        budget = Budget(self.epsilon, self.delta)
+        budget = self._budget(table.schema)
         self._fit_job(table, budget, self._ledger_for(budget, tuple(table.schema)), "fit")
         self._describe_rows(X)
         return self
@@ -139,6 +145,8 @@ class TableTraining(Family):
         if getattr(y, "shape", ())[1:] == (1,):
             warnings.warn(_COLUMN_VECTOR, DataConversionWarning, stacklevel=4)
         schema = self.schema
+        if schema is None:
+            refuse_meaningless_numbers(describe_frame(X), y)
         known = None if schema is None else schema.target
         if known is not None:
             self._check_target(known)
@@ -158,7 +166,7 @@ class TableTraining(Family):
         -------
         self
         """
-        budget = Budget(self.epsilon, self.delta)
+        budget = self._budget(table.schema)
         ledger = self._ledger_for(budget, tuple(table.schema))
         return self._fit_job(table, budget, ledger, "fit_table", seed)
 
@@ -179,7 +187,7 @@ class TableTraining(Family):
         """
         self._check_agreed(federation.schema)
         self._check_target(federation.schema.target)
-        budget = Budget(self.epsilon, self.delta)
+        budget = self._budget(federation.schema)
         ledger = own_ledger(budget) if self.ledger is None else self.ledger
         with federation.join(ledger) as joint:
             return self._fit_job(joint.table, budget, ledger, "fit_federated", joint.seed)
@@ -201,10 +209,19 @@ class TableTraining(Family):
     ) -> Self:
         """The end of every way to train."""
         self._check_target(table.schema.target)
-        job = FitJob(table, budget, ledger, f"{type(self).__name__}.{how}")
+        target = declare_classes(table.schema.target, self.classes, self.positive)
+        if target != table.schema.target:
+            table = table.with_schema(table.schema.with_target(target))
+        what, lasting = f"{type(self).__name__}.{how}", self.ledger is not None
+        job = FitJob(table, budget, ledger, what, lasting, self.positive)
         self.model_ = self._train(job, self._settings(seed))
         self._describe()
+        warn_of_guesses(self.model_.receipt.notes)
         return self
+
+    def _budget(self, schema: Schema) -> Budget:
+        """What a fit may cost; without a delta, by the public row count."""
+        return Budget.of_job(self.epsilon, self.delta, schema.rows)
 
     def _expected_target(self) -> Number | Category:
         """What kind of target is learned."""

@@ -28,14 +28,14 @@ from voile.models.ebm.settings import (
     choose_bins,
     plan_shape,
 )
-from voile.models.ebm.smoothing import Smoother, correlation, share_out
+from voile.models.ebm.smoothing import correlation, share_out
 from voile.models.ebm.terms import TermState, start_term
 from voile.models.ebm.train import DISCOUNT
 from voile.planning.facts import ForecastFacts
 from voile.planning.noise import ColumnNoise, noise_multiplier
 from voile.privacy.budget import Budget
 from voile.privacy.calibrate import calibrate
-from voile.privacy.discovery.tree import CLEAR, DEPTH, FANOUT
+from voile.privacy.discovery.histogram import CLEAR, DEPTH, FANOUT
 from voile.privacy.events import Plan
 from voile.schema import Category
 from voile.schema.columns import Column
@@ -145,22 +145,35 @@ def _set_up(facts: ForecastFacts, budget: Budget) -> _Setting:
     )
 
 
-def _kind(column: Column) -> int | None:
+@dataclass(frozen=True)
+class _Levels:
+    """How many levels a category has, and whether they have an order."""
+
+    count: int
+    ordered: bool
+
+
+def _kind(column: Column) -> _Levels | None:
     """Levels of a category, None for a number."""
-    return max(len(column.levels or ()), 1) if isinstance(column, Category) else None
+    if not isinstance(column, Category):
+        return None
+    count = max(len(column.levels or ()), 1)
+    return _Levels(count, column.ordered and count > 1)
 
 
-def _start(setting: _Setting, most: int, kind: int | None) -> TermState:
+def _start(setting: _Setting, most: int, kind: _Levels | None) -> TermState:
     """A column before the first round, if its rows are spread evenly."""
     if kind is None:
         error = noise_multiplier(setting.plan, NUMBERS_ACCESS) * math.sqrt(DEPTH) * setting.per_unit
         regular = _intervals(setting.rows, most, error)
-        cuts, empty = np.arange(1.0, regular), _EMPTY_OF_NUMBER
+        cuts, apart = np.arange(1.0, regular), _EMPTY_OF_NUMBER
+        ordered = regular > 1
     else:
         error = noise_multiplier(setting.plan, CATEGORIES_ACCESS) * setting.per_unit
-        regular, cuts, empty = kind, np.zeros(0), _EMPTY_OF_CATEGORY
-    counts = np.append(np.full(regular, setting.rows / regular), np.zeros(empty))
-    bins = ColumnBins(cuts, counts, np.full(len(counts), error))
+        regular, cuts, apart = kind.count, np.zeros(0), _EMPTY_OF_CATEGORY
+        ordered = kind.ordered
+    counts = np.append(np.full(regular, setting.rows / regular), np.zeros(apart))
+    bins = ColumnBins(cuts, counts, np.full(len(counts), error), ordered, apart)
     noise = setting.deviation**2 * setting.terms / setting.rounds
     return start_term(bins, setting.loss, setting.intercept, noise, setting.unit)
 
@@ -187,7 +200,7 @@ def _share_out(setting: _Setting, terms: list[TermState]) -> Floats:
 
 
 def _foretell(
-    facts: ForecastFacts, setting: _Setting, term: TermState, kind: int | None, share: float
+    facts: ForecastFacts, setting: _Setting, term: TermState, kind: _Levels | None, share: float
 ) -> ColumnNoise:
     """Noise of a column after all rounds."""
     slope, scatter = _slopes(setting, term)
@@ -196,11 +209,8 @@ def _foretell(
     noise = 1.0 / weight
     if setting.link == "identity":
         noise *= float((ages**2).sum() / ages.sum())
-    regular = len(term.counts) - (_EMPTY_OF_NUMBER if kind is None else _EMPTY_OF_CATEGORY)
-    found = [
-        _respond(term.smoother, slope[:, o], scatter[:, o], noise, term.scale, regular)
-        for o in range(slope.shape[1])
-    ]
+    regular = len(term.counts) - term.apart
+    found = [_respond(term, slope[:, o], scatter[:, o], noise) for o in range(slope.shape[1])]
     variance = float(np.mean([one for one, _ in found])) / weight
     units = facts.half_range if setting.link == "identity" else 1.0
     return ColumnNoise(
@@ -212,22 +222,16 @@ def _foretell(
     )
 
 
-def _respond(
-    smoother: Smoother,
-    slope: Floats,
-    scatter: Floats,
-    noise: float,
-    scale: float,
-    regular: int,
-) -> tuple[float, float]:
+def _respond(term: TermState, slope: Floats, scatter: Floats, noise: float) -> tuple[float, float]:
     """Mean variance of the scores of regular bins per unit of noise, and the part of them kept."""
-    bins = len(slope)
+    bins, smoother, scale = len(slope), term.smoother, term.scale
+    regular = bins - term.apart
     if smoother.root is None:
         inverse = 1.0 / (noise * smoother.noise + scatter)
         response = slope * inverse / (1.0 / scale + slope**2 * inverse)
         variance, kept = response**2 * smoother.noise, response * slope
     else:
-        prior = scale * correlation(bins, 1.0)
+        prior = scale * correlation(bins, 1.0, term.apart)
         covariance = noise * smoother.noise + np.diag(scatter)
         whole = slope[:, None] * prior * slope + covariance
         full = np.linalg.solve(whole, slope[:, None] * prior).T

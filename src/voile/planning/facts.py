@@ -53,7 +53,7 @@ class ForecastFacts:
     @property
     def rows_per_unit(self) -> int:
         """Most rows of one privacy unit."""
-        return 1 if self.schema.unit is None else self.schema.unit.rows
+        return self.schema.privacy_unit.rows
 
     @property
     def classification(self) -> bool:
@@ -100,12 +100,18 @@ def gather_facts(
     count = _count(schema, rows)
     assumed: list[str] = []
     columns: dict[str, Column] = {}
+    guessed: list[str] = []
     for name, column in schema.items():
         if isinstance(column, Category) and not column.known:
             columns[name] = Category([f"level {k + 1}" for k in range(ASSUMED_LEVELS)])
-            assumed.append(f"Column {name!r} is taken to have {ASSUMED_LEVELS} levels.")
+            guessed.append(name)
         else:
             columns[name] = column if column.known else Number(0, 1)
+    if guessed:
+        assumed.append(
+            f"Assumed: {ASSUMED_LEVELS} levels in {_count_columns(guessed)} without a list of "
+            "levels."
+        )
     target, rates, spread = schema.target, tuple[float, ...](), 0.0
     if isinstance(target, Category):
         if target_spread is not None:
@@ -116,11 +122,15 @@ def gather_facts(
             raise SettingError("'target_rate' is for a target of classes: leave it out.")
         target, spread = _range(target, target_spread, assumed)
     assumed.append(
-        "Numbers are taken to fill their range evenly and levels to be equally frequent: rows that "
-        "crowd in a few bins leave the others with more noise than is said here."
+        "Assumed: numbers are spread evenly over their range, levels are equally frequent. Bins "
+        "with fewer rows than that have more noise."
     )
     complete = Schema(columns, target=target, rows=schema.rows, unit=schema.unit)
     return ForecastFacts(schema, complete, count, rates, spread, tuple(assumed))
+
+
+def _count_columns(names: list[str]) -> str:
+    return f"column {names[0]!r}" if len(names) == 1 else f"{len(names)} columns"
 
 
 def check_epsilons(epsilons: object, delta: object) -> tuple[Budget, ...]:
@@ -186,7 +196,7 @@ def _classes(
     if levels is None:
         levels = ("no", "yes")
         target = Category(levels)
-        assumed.append("The target is taken to have 2 classes.")
+        assumed.append("Assumed: the target has 2 classes.")
     if len(levels) < 2:
         raise SchemaError(
             f"The target has {len(levels)} class: give at least two, in schema.target."
@@ -194,7 +204,8 @@ def _classes(
     even = 1.0 / len(levels)
     if rate is None:
         assumed.append(
-            "Classes are taken to be equally frequent: give target_rate if they are not."
+            "Assumed: classes are equally frequent; give target_rate (--target-rate) if they are "
+            "not."
         )
         return target, (even,) * len(levels)
     if not (is_number(rate) and 0 < float(rate) <= even):
@@ -210,14 +221,14 @@ def _classes(
 def _range(target: Number, spread: object, assumed: list[str]) -> tuple[Number, float]:
     if target.lower is None or target.upper is None:
         target = Number(0, 1)
-        assumed.append("The target's range is not known: its noise is told in parts of that range.")
+        assumed.append("The target has no bounds: noise is stated in parts of its range.")
     assert target.lower is not None
     assert target.upper is not None
     width = target.upper - target.lower
     if spread is None:
         assumed.append(
-            "The target is taken to vary by a sixth of its range (standard deviation): give "
-            "target_spread if it is known."
+            "Assumed: the target's standard deviation is a sixth of its range; give target_spread "
+            "(--target-spread) if it is known."
         )
         return target, ASSUMED_SPREAD * width
     if not (is_number(spread) and 0 < float(spread) <= width / 2):

@@ -14,10 +14,11 @@ from voile.planning.facts import ForecastFacts, ModelName, check_epsilons, check
 from voile.planning.locally_linear import forecast_maps
 from voile.planning.lvq import forecast_prototypes
 from voile.planning.noise import ColumnNoise
-from voile.planning.record import Forecast, MissingFact, sum_up
+from voile.planning.record import Forecast, Lacks, MissingFact, sum_up
 from voile.planning.verdict import make_rule
-from voile.privacy.budget import Budget
-from voile.schema import Number, Schema
+from voile.privacy.budget import Budget, delta_for
+from voile.privacy.discovery import target_part
+from voile.schema import Column, Date, Number, Schema
 
 EPSILONS = (0.1, 0.5, 1.0, 2.0, 4.0, 8.0)
 
@@ -27,7 +28,7 @@ def forecast(
     *,
     rows: int | None = None,
     epsilons: Sequence[float] = EPSILONS,
-    delta: float = 1e-6,
+    delta: float | None = None,
     model: ModelName = "ebm",
     target_rate: float | None = None,
     target_spread: float | None = None,
@@ -49,6 +50,8 @@ def forecast(
     epsilons : sequence of float
         Finite, > 0.
     delta : float
+        By default that of a training with this schema: 1e-6, and at most 0.01 / rows where the
+        schema tells the number of rows.
     model : {"ebm", "glvq", "gmlvq", "lvq1", "locally_linear"}
     target_rate : float, optional
         Public share of the scarcest class; equal shares if not given.
@@ -81,7 +84,7 @@ def forecast(
     """
     facts = gather_facts(schema, rows=rows, target_rate=target_rate, target_spread=target_spread)
     name = check_model(model, schema)
-    budgets = check_epsilons(epsilons, delta)
+    budgets = check_epsilons(epsilons, delta_for(facts.schema.rows) if delta is None else delta)
     if bins is not None and not (name == "ebm" and is_count(bins, 2, 1024)):
         raise SettingError(
             f"The 'bins' are for model='ebm', a whole number from 2 to 1024. Got {bins!r} with "
@@ -101,7 +104,7 @@ def forecast(
         )
         for budget in budgets
     )
-    unit = "row" if schema.unit is None else str(schema.unit)
+    unit = str(schema.privacy_unit)
     return Forecast(
         name,
         facts.rows,
@@ -126,29 +129,25 @@ def _foretell(
 
 
 def _missing(schema: Schema, model: ModelName) -> tuple[MissingFact, ...]:
-    """What has to be found privately; each fact has an equal share."""
-    found: list[tuple[str, str]] = []
-    for name, column in schema.items():
-        if column.known:
-            continue
-        if isinstance(column, Number):
-            found.append(
-                (f"column {name!r} has no bounds", f"give Number(lower, upper) for {name!r}")
-            )
-        else:
-            found.append((f"column {name!r} has no levels", f"give Category([...]) for {name!r}"))
-    columns_known = not found
-    target = schema.target
-    if target is not None and not target.known:
-        number = isinstance(target, Number)
-        found.append(
-            (
-                f"the target has no {'bounds' if number else 'classes'}",
-                "give target=Number(lower, upper)" if number else "give target=Category([...])",
-            )
+    """What has to be found privately; columns have equal shares, the target its own."""
+    lacking: list[tuple[str, Lacks]] = [
+        (name, _lack(column)) for name, column in schema.items() if not column.known
+    ]
+    whole = CLASSES if model == "locally_linear" and not lacking else DISCOVERY
+    own = whole * target_part(schema)
+    each = (whole - own) / max(len(lacking), 1)
+    facts = [MissingFact(name, lacks, each) for name, lacks in lacking]
+    if own:
+        facts.append(
+            MissingFact(None, "bounds" if isinstance(schema.target, Number) else "classes", own)
         )
-    whole = CLASSES if model == "locally_linear" and columns_known else DISCOVERY
-    return tuple(MissingFact(what, whole / len(found), remedy) for what, remedy in found)
+    return tuple(facts)
+
+
+def _lack(column: Column) -> Lacks:
+    if isinstance(column, Date):
+        return "dates"
+    return "bounds" if isinstance(column, Number) else "levels"
 
 
 def _notes(facts: ForecastFacts, model: ModelName, delta: float) -> tuple[str, ...]:
@@ -156,7 +155,7 @@ def _notes(facts: ForecastFacts, model: ModelName, delta: float) -> tuple[str, .
     if delta * facts.rows > 0.1:
         notes.append(
             f"delta {delta:g} should be well below one over the number of rows "
-            f"({1 / facts.rows:.2g}): a job that publishes one random row would be allowed by it."
+            f"({1 / facts.rows:.2g}): it would allow a job that publishes one random row."
         )
     if facts.rows_per_unit > 1:
         notes.append(
@@ -165,18 +164,18 @@ def _notes(facts: ForecastFacts, model: ModelName, delta: float) -> tuple[str, .
         )
     if model == "ebm":
         notes.append(
-            "A column is taken to matter as much as training expects before it has seen any: one "
-            "that matters less is smoothed more, and has less noise."
+            "Assumed: every column matters as much as the prior of the training says. One that "
+            "matters less is smoothed more and has less noise."
         )
         if facts.classification:
             notes.append(
-                "Expect half to twice this noise in many tables, and up to four times as much "
-                "where levels or classes are very unevenly frequent, above all at large epsilons."
+                "Accuracy of this forecast: half to twice the noise shown in many tables, up to "
+                "four times where levels or classes are very unevenly frequent."
             )
         else:
             notes.append(
-                "Training is taken to explain two thirds of the target's variance: expect from 0.4 "
-                "times to all of this noise in many tables, least where nearly all is explained."
+                "Assumed: the model explains two thirds of the target's variance. Accuracy of this "
+                "forecast: 0.4 to 1 times the noise shown in many tables."
             )
     elif model == "locally_linear":
         notes.append(
@@ -184,9 +183,8 @@ def _notes(facts: ForecastFacts, model: ModelName, delta: float) -> tuple[str, .
             "with epsilon is the part of an effect that is learned."
         )
         notes.append(
-            "Rows are sampled, so for an attacker only the figures by (epsilon, delta) are "
-            "guaranteed, not those of the Gaussian mechanism."
+            "Rows are sampled, so the attacker's figures follow from (epsilon, delta) alone."
         )
     elif model == "gmlvq":
-        notes.append("A learned metric cannot be foretold: the noise is that without one.")
+        notes.append("A learned metric cannot be forecast: the noise is that without one.")
     return tuple(notes)

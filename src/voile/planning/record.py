@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import ClassVar
+from textwrap import fill
+from typing import ClassVar, Literal
 
 from voile.codec import Order
 from voile.planning.attacker import Attacker, percent
@@ -15,9 +17,25 @@ from voile.planning.verdict import Level, Rule
 from voile.record import Record
 
 NOTHING_SPENT = (
-    "This forecast spent nothing and used no row: it follows from the schema, the row count and "
+    "This forecast spent nothing and read no row: it follows from the schema, the row count and "
     "the budget alone."
 )
+
+ATTACKER = (
+    "Attacker: somebody who knows every other row and thinks 50:50 that a person is in the table. "
+    "'Sure' is how certain they can be at most after seeing the model, except for rare results; "
+    "'right' is how often a guess of theirs is right at most."
+)
+
+WIDTH = 100
+"""Columns of the text form."""
+
+MOST_NAMES = 3
+"""Names of columns in a sentence about several."""
+
+
+Lacks = Literal["bounds", "dates", "levels", "classes"]
+"""What a schema may lack; dates are bounds of a date."""
 
 
 @dataclass(frozen=True)
@@ -26,15 +44,38 @@ class MissingFact:
 
     Attributes
     ----------
-    what : str
+    column : str or None
+        None for the target.
+    lacks : {"bounds", "dates", "levels", "classes"}
     share : float
         Part of the budget (of mu squared) that finding it privately takes.
-    remedy : str
     """
 
-    what: str
+    file_order: ClassVar[Order] = ("what", "share", "remedy")
+
+    column: str | None
+    lacks: Lacks
     share: float
-    remedy: str
+
+    @property
+    def what(self) -> str:
+        """What is missing where."""
+        where = "the target" if self.column is None else f"column {self.column!r}"
+        return f"{where} has no {'bounds' if self.lacks == 'dates' else self.lacks}"
+
+    @property
+    def give(self) -> str:
+        """What a schema says instead."""
+        if self.lacks == "dates":
+            return "Date(first, last)"
+        return "Number(lower, upper)" if self.lacks == "bounds" else "Category([...])"
+
+    @property
+    def remedy(self) -> str:
+        """What to do about it."""
+        if self.column is None:
+            return f"give target={self.give}"
+        return f"give {self.give} for {self.column!r}"
 
 
 @dataclass(frozen=True)
@@ -114,18 +155,6 @@ class Forecast(Record):
         """Whether noise can be told as a change of a probability."""
         return self.rule.units == "log-odds"
 
-    def tell_noise(self, outlook: Outlook) -> str:
-        """The noise of one epsilon in plain words."""
-        if self.in_points:
-            points = probability_points(outlook.noise)
-            return (
-                f"a probability of 50 % would be off by up to {points:.2g} points by one column's "
-                "noise"
-            )
-        if self.rule.things == "prototypes":
-            return f"a typical point would be off by up to {self.rule.size(outlook.noise)}"
-        return f"a prediction would be off by up to {self.rule.size(outlook.noise)} in each column"
-
     @property
     def gaussian(self) -> bool:
         """Whether every access is Gaussian, so that attackers are bounded by mu and not epsilon."""
@@ -140,44 +169,101 @@ class Forecast(Record):
         )
 
     @property
-    def found_first(self) -> str:
-        """The smallest epsilon that will do, in words."""
+    def conclusion(self) -> str:
+        """The smallest epsilon that is enough, or what would help."""
         clear = self.first()
         if clear is None:
-            return f"At none of these epsilons are the {self.rule.things} clear."
+            return (
+                f"At none of these epsilons are the {self.rule.things} clear: larger epsilon, more "
+                "rows or fewer columns."
+            )
         return f"Smallest of these epsilons with {self.rule.say('clear')}: {clear:g}."
 
     @property
+    def column_words(self) -> str:
+        """Noise of the quietest, the median and the noisiest column, in one sentence."""
+        epsilon = self.first() or self.outlooks[-1].epsilon
+        at = self[epsilon]
+        least = min(at.columns, key=lambda column: column.noise)
+        most = max(at.columns, key=lambda column: column.noise)
+        number = self.rule.number
+        return (
+            f"Noise is that of the median column in a typical bin (2 standard errors). At epsilon "
+            f"{epsilon:g} it is {number(least.noise)} in {least.name!r} (least), "
+            f"{number(at.noise)} in the median and {number(most.noise)} in {most.name!r} (most) "
+            f"of {len(at.columns)} columns; all of them: to_html, -o, --json."
+        )
+
+    @property
     def missing_words(self) -> tuple[str, ...]:
-        """What is missing in the schema, what it costs and the remedy, a sentence each."""
+        """What is missing in the schema, what it costs and the remedy, a sentence for each kind."""
         if not self.missing:
             return ("The schema is complete: nothing has to be found privately.",)
         share = math.fsum(one.share for one in self.missing)
         more = 1.0 / math.sqrt(1.0 - share) - 1.0
+        groups: dict[tuple[bool, str], list[MissingFact]] = {}
+        for fact in self.missing:
+            groups.setdefault((fact.column is None, fact.lacks), []).append(fact)
         return (
-            f"The schema lacks facts that are found privately for {percent(share)} of the budget; "
-            f"all other noise grows by {percent(more)}.",
-            *(
-                f"{one.what[0].upper()}{one.what[1:]} ({percent(one.share, 1)} of the budget): "
-                f"{one.remedy}."
-                for one in self.missing
-            ),
+            f"The schema is incomplete: finding the rest privately takes {percent(share)} of the "
+            f"budget and increases all other noise by {percent(more)}.",
+            *(_tell_missing(group) for group in groups.values()),
         )
 
     def __str__(self) -> str:
-        lines = [self.title]
+        told = [
+            *(self.column_words, ATTACKER, self.rule.words, *self.missing_words),
+            *(*self.assumed, *self.notes, NOTHING_SPENT),
+        ]
+        return "\n".join(
+            [
+                fill(self.title, WIDTH),
+                fill(self.conclusion, WIDTH),
+                *self._table(),
+                *(fill(f"- {one}", WIDTH, subsequent_indent="  ") for one in told),
+            ]
+        )
+
+    def _table(self) -> list[str]:
+        """A line per epsilon, under one of heads."""
+        rows = [("epsilon", "what you will see", "noise, 2 SE", "attacker sure", "right")]
         for one in self.outlooks:
-            lines.append(
-                f"  epsilon {one.epsilon:<5g} {one.verdict}: two standard errors are "
-                f"{self.rule.size(one.noise)}; {self.tell_noise(one)}"
-            )
+            sure = percent(one.attacker.belief)
             right = percent(one.attacker.right_guesses(gaussian=self.gaussian))
-            lines.append(
-                f"{'':16}{one.attacker.words} Forced to guess, they are right in at most about "
-                f"{right} of cases."
-            )
-        lines += [self.found_first, self.rule.words, *self.missing_words]
-        return "\n".join([*lines, *self.assumed, *self.notes, NOTHING_SPENT])
+            noise = self.rule.size(one.noise)
+            rows.append((f"{one.epsilon:g}", one.verdict, noise, sure, right))
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        return [
+            f"{row[0]:>{widths[0]}}  {row[1]:<{widths[1]}}"
+            + "".join(f"  {cell:>{width}}" for cell, width in zip(row[2:], widths[2:], strict=True))
+            for row in rows
+        ]
+
+
+def list_names(names: Sequence[str]) -> str:
+    """The first few names, and how many more there are.
+
+    Examples
+    --------
+    >>> list_names(["a", "b", "c", "d", "e"])
+    "'a', 'b', 'c' and 2 more"
+    """
+    shown = ", ".join(map(repr, names[:MOST_NAMES]))
+    return shown if len(names) <= MOST_NAMES else f"{shown} and {len(names) - MOST_NAMES} more"
+
+
+def _tell_missing(facts: Sequence[MissingFact]) -> str:
+    """Facts of one kind in one sentence."""
+    first = facts[0]
+    if len(facts) == 1:
+        what = f"{first.what[0].upper()}{first.what[1:]}"
+        return f"{what} ({percent(first.share, 1)} of the budget): {first.remedy}."
+    share = math.fsum(fact.share for fact in facts)
+    names = list_names([str(fact.column) for fact in facts])
+    return (
+        f"{len(facts)} columns have no {first.lacks} ({percent(share, 1)} of the budget): give "
+        f"{first.give} for {names}."
+    )
 
 
 def probability_points(noise: float) -> float:

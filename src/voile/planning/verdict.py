@@ -59,16 +59,14 @@ class Rule:
     @property
     def words(self) -> str:
         """The whole rule, for readers of the output."""
-        worth = self.size(self.worth_seeing)
         parts = [
-            f"'{self.say(level)}' if that is at most {self.size(limit * self.worth_seeing)}"
+            f"'{self.say(level)}' up to {self.number(limit * self.worth_seeing)}"
             for level, limit in LIMITS
         ]
         return (
-            f"An effect is visible if what smoothing leaves of it exceeds two standard errors of "
-            f"the noise; one of {worth} is taken as worth seeing. The verdict goes by the smallest "
-            f"visible effect of the median column: {', '.join(parts)}, and "
-            f"'{self.say('too little')}' beyond."
+            "Verdict: by the smallest effect of the median column that exceeds 2 standard errors "
+            f"of the noise after smoothing ({self.units}): {', '.join(parts)}, "
+            f"'{self.say('too little')}' above."
         )
 
     def size(self, value: float) -> str:

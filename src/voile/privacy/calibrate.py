@@ -14,7 +14,6 @@ is calibrated with the very accountant that later checks it.
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from functools import lru_cache
 
 from scipy.optimize import brentq
@@ -26,13 +25,12 @@ from voile.privacy.events import (
     Approximate,
     Event,
     Gaussian,
-    Laplace,
     Plan,
     PoissonGaussian,
-    Pure,
     Step,
     Threshold,
     Unprotected,
+    scale_noise,
 )
 from voile.privacy.gaussian_dp import epsilon_of, mu_of
 from voile.privacy.ledger.filter import SLACK, Filter
@@ -116,17 +114,7 @@ def _calibrate(budget: Budget, shape: Plan, relation: NeighbouringRelation) -> P
         factor = loss.mu / mu_of(budget.epsilon, budget.delta - loss.failure)
     else:
         factor = _search(budget, events, relation)
-    return Plan(tuple(Step(s.label, _scaled(s.event, factor * (1 + _MARGIN))) for s in shape))
-
-
-def _scaled(event: Event, factor: float) -> Event:
-    match event:
-        case Pure() | Approximate():
-            return replace(event, epsilon=event.epsilon / factor)
-        case Gaussian() | PoissonGaussian() | Laplace() | Threshold():
-            return replace(event, noise_multiplier=event.noise_multiplier * factor)
-        case _:
-            return event
+    return Plan(tuple(Step(s.label, scale_noise(s.event, factor * (1 + _MARGIN))) for s in shape))
 
 
 def _search(budget: Budget, events: list[Event], relation: NeighbouringRelation) -> float:
@@ -137,11 +125,11 @@ def _search(budget: Budget, events: list[Event], relation: NeighbouringRelation)
     """
 
     def excess(log_factor: float, *, coarse: bool = False) -> float:
-        scaled = [_scaled(event, math.exp(log_factor)) for event in events]
+        scaled = [scale_noise(event, math.exp(log_factor)) for event in events]
         return compose(scaled, relation, coarse=coarse).epsilon(budget.delta) - budget.epsilon
 
     def beyond_limit_theorem(log_factor: float) -> float:
-        scaled = [_scaled(event, math.exp(log_factor)) for event in events]
+        scaled = [scale_noise(event, math.exp(log_factor)) for event in events]
         return math.fsum(map(mu_squared, scaled)) - mu_of(budget.epsilon, budget.delta) ** 2
 
     # Start where the central limit theorem would put it, and widen until it is bracketed.
@@ -163,7 +151,7 @@ def _search(budget: Budget, events: list[Event], relation: NeighbouringRelation)
 
 
 def divide(whole: Budget, *weights: float) -> tuple[Budget, ...]:
-    """Budgets of several jobs that a ledger of the whole admits one after the other.
+    """Budgets of several jobs that a ledger of the whole allows one after the other.
 
     The epsilons add up to more than that of the whole: what adds up is mu^2, the loss that the
     ledger's filter counts (docs/proofs/filter.md).

@@ -9,7 +9,7 @@ on one row's share, which is what dp-accounting expects), so an event needs no u
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Self
 
 from voile.codec import Order, Writable, decode
@@ -248,3 +248,14 @@ class Plan:
     def from_dict(cls, data: object) -> Self:
         """Read a plan back; refuses what is none (LedgerError)."""
         return cls(decode(tuple[Step, ...], data, _PLAN))
+
+
+def scale_noise(event: Event, factor: float) -> Event:
+    """The same accesses with so many times the noise."""
+    match event:
+        case Pure() | Approximate():
+            return replace(event, epsilon=event.epsilon / factor)
+        case Gaussian() | PoissonGaussian() | Laplace() | Threshold():
+            return replace(event, noise_multiplier=event.noise_multiplier * factor)
+        case _:
+            return event

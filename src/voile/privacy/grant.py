@@ -11,7 +11,6 @@ from voile.errors import PlanError
 from voile.privacy import noise
 from voile.privacy.budget import NeighbouringRelation
 from voile.privacy.events import Event, Plan
-from voile.schema.unit import ROW
 
 if TYPE_CHECKING:
     from voile.privacy.ledger import Entry, Ledger
@@ -76,7 +75,7 @@ class Grant:
         self.entry = entry
         self.relation = ledger.relation
         self.dataset = ledger.dataset
-        self.unit = unit or (ROW if table.schema.unit is None else str(table.schema.unit))
+        self.unit = unit or str(table.schema.privacy_unit)
         self.table_notes = table.notes
         self._token = table.token
         self._taken = dict.fromkeys((step.label for step in plan), 0)

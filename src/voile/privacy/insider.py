@@ -7,17 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from voile.errors import DataError, SettingError
-from voile.privacy.ledger import Ledger
 from voile.privacy.sources.insider import Evidence, InsiderSource
 from voile.privacy.sources.table import TableSource
 from voile.privacy.vault import PrivateTable
-from voile.schema import Schema
+from voile.schema import Schema, Unit
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,16 +54,6 @@ class InsiderFit:
         """Noised sums that the insider has seen."""
         return self._evidence.accesses
 
-    def join(self, ledger: Ledger) -> Self:
-        """Begin the job."""
-        return self
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        return None
-
 
 def watch(
     X: object,
@@ -92,7 +80,7 @@ def watch(
     """
     if len(canaries) != len(present):
         raise SettingError("Say of every canary whether it is present.")
-    if schema.unit is not None:
+    if schema.privacy_unit != Unit():
         raise SettingError("Audits watch single rows: give a schema without a privacy unit.")
     evidence = Evidence(len(canaries))
     rows = TableSource(X, y, schema)

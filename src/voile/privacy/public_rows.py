@@ -6,7 +6,9 @@ as inside the vault makes a value mean the same in training and in prediction.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Mapping
+from pathlib import Path
 from typing import Any
 
 import narwhals as nw
@@ -24,7 +26,8 @@ def encode_public(
 
     Parameters
     ----------
-    X : data frame, array, mapping or list of rows, shape (rows, columns)
+    X : data frame, array, mapping or list of rows, shape (rows, columns), or path
+        A file is read strictly: a line or value that cannot be read is an error that names it.
     schema : Schema
         Complete, as stored in a model.
     may_lack : collection of str
@@ -38,6 +41,10 @@ def encode_public(
     """
     # Who a row belongs to matters in training alone; rows to predict for need not say it.
     schema = schema.with_unit(None)
+    if isinstance(X, (str, os.PathLike)):
+        from voile.privacy.files.own_rows import read_asked
+
+        X = read_asked(Path(X).expanduser(), schema, may_lack=may_lack)
     lacking = [name for name in _lacking(X, schema) if name in may_lack]
     if len(lacking) == len(schema):
         lacking = []  # a table with none of the columns is another table

@@ -26,7 +26,7 @@ from voile.privacy.grant import Grant
 from voile.privacy.ledger import Entry, KnownBy, Ledger
 from voile.privacy.ledger.filter import Amount, Filter
 from voile.privacy.signing import SIGNATURE, SigningKey, check_record
-from voile.stored import Count, Share, Stored, Unknown
+from voile.stored import Count, Stored, Unknown, ZeroToOne
 from voile.strict import Strict
 from voile.version import __version__
 
@@ -100,10 +100,10 @@ class Receipt(Readable):
 
     what: str
     epsilon: Unknown
-    delta: Share
+    delta: ZeroToOne
     relation: NeighbouringRelation
     unit: str
-    lines: Annotated[tuple[ReceiptLine, ...], Stored(name="looks")]
+    lines: Annotated[tuple[ReceiptLine, ...], Stored(name="accesses")]
     noise: str
     entry: OfLedger
     dataset: OfLedger
@@ -125,7 +125,7 @@ class Receipt(Readable):
         """The guarantee in a sentence."""
         if not math.isfinite(self.epsilon):
             if not self.lines:
-                return "no guarantee is known: nothing is told of how the rows were looked at"
+                return "no guarantee is known: the receipt does not say how the rows were read"
             return "no guarantee: at least one access to the rows had no noise"
         if not self.has_guarantee:
             return f"no guarantee: the noise came from a {self.noise}"
@@ -151,15 +151,15 @@ class Receipt(Readable):
     def __str__(self) -> str:
         width = max([len(line.label) for line in self.lines] + [8])
         rows = [
-            f"  {line.label:<{width}}  {line.openings:>5} of {line.event.count:<5} "
-            f"{_percent(line.share):>7}  {line.event.describe()}"
+            f"  {line.label:<{width}}  {line.openings:>6} / {line.event.count:<7} "
+            f"{_percent(line.share):>15}  {line.event.describe()}"
             for line in self.lines
         ]
         return "\n".join(
             [
                 f"Receipt for {self.what}",
                 f"  {self.guarantee}",
-                f"  {'accesses to the rows':<{width}}  {'used':>5} of {'plan':<5} {'share':>7}  "
+                f"  {'queries':<{width}}  {'used':>6} / {'planned':<7} {'share of budget':>15}  "
                 "noise / sensitivity",
                 *rows,
                 f"  noise from {self.noise}; voile {self.version}",

@@ -12,7 +12,7 @@ from voile.privacy.events import Event, Step
 from voile.privacy.ledger.entry import Entry, EntryKind
 from voile.privacy.ledger.reading import LedgerReading
 from voile.privacy.receipt import Receipt, ReceiptLine, is_running
-from voile.schema.unit import Unit, name_unit
+from voile.schema.unit import unit_of
 
 _CLOSE = 1e-6
 """Relative difference that another version of the accounting may make."""
@@ -85,8 +85,8 @@ def check_entry(receipt: Receipt, ledger: LedgerReading) -> Entry:
 
 def _unit_of(receipt: Receipt) -> str:
     """The unit as a ledger tells it, without how many rows of each are used."""
-    column, rows, _ = receipt.unit.rpartition(" (at most ")
-    return name_unit(Unit(column)) if rows else receipt.unit
+    unit = unit_of(receipt.unit)
+    return receipt.unit if unit is None else unit.name
 
 
 def _job(entry: Entry, entries: Sequence[Entry]) -> list[Entry]:

@@ -22,7 +22,10 @@ from voile.privacy.sources.table import TableSource
 from voile.privacy.sources.weights import RowWeights
 from voile.privacy.tape.listening import current
 from voile.schema import Category, Number, Schema
-from voile.schema.unit import name_unit
+from voile.schema.frames import adopt_column, describe_frame
+from voile.schema.kind_checks import check_kinds
+from voile.schema.kinds import Kind, kind_of_values
+from voile.schema.unit import suggestive_columns, suspicion
 
 
 class PrivateTable:
@@ -32,7 +35,15 @@ class PrivateTable:
     even their number, cannot.
     """
 
-    __slots__ = ("__weakref__", "_largest_weight", "_notes", "_schema", "_token", "_uses")
+    __slots__ = (
+        "__weakref__",
+        "_largest_weight",
+        "_notes",
+        "_numeric_target",
+        "_schema",
+        "_token",
+        "_uses",
+    )
 
     def __init__(
         self,
@@ -42,8 +53,10 @@ class PrivateTable:
         *,
         notes: tuple[str, ...] = (),
         uses: tuple[Use, ...] = (),
+        numeric_target: bool = False,
     ) -> None:
         self._schema = source.schema
+        self._numeric_target = numeric_target
         self._token = token
         self._largest_weight = largest_weight
         self._notes, self._uses = notes, uses
@@ -57,18 +70,22 @@ class PrivateTable:
     @property
     def unit(self) -> str:
         """Whom the guarantee protects, as ledgers tell units apart."""
-        return name_unit(self._schema.unit)
+        return self._schema.privacy_unit.name
 
     @property
     def rows_per_unit(self) -> int:
         """Most rows that one privacy unit has here; every sensitivity is multiplied by it."""
-        rows = 1 if self._schema.unit is None else self._schema.unit.rows
-        return rows * _ROWS[self].holders.per_unit
+        return self._schema.privacy_unit.rows * _ROWS[self].holders.per_unit
 
     @property
     def largest_weight(self) -> float:
         """Largest weight of a row; 1 without weights."""
         return self._largest_weight
+
+    @property
+    def numeric_target(self) -> bool:
+        """Whether the type of the target, which is public, says that its values are numbers."""
+        return self._numeric_target
 
     @property
     def weighted(self) -> bool:
@@ -121,7 +138,12 @@ class PrivateTable:
         """The same rows under a schema that knows more, for example what was found privately."""
         source = _ROWS[self].with_schema(schema)
         return type(self)(
-            source, self._token, self._largest_weight, notes=self._notes, uses=self._uses
+            source,
+            self._token,
+            self._largest_weight,
+            notes=self._notes,
+            uses=self._uses,
+            numeric_target=self._numeric_target,
         )
 
     def __repr__(self) -> str:
@@ -160,7 +182,7 @@ _ROWS: WeakKeyDictionary[PrivateTable, RowSource] = WeakKeyDictionary()
 
 
 def _closed(remedy: str) -> VaultError:
-    return VaultError(f"Private rows cannot be looked at: {remedy} (voile.privacy.mechanisms).")
+    return VaultError(f"Private rows cannot be read: {remedy} (voile.privacy.mechanisms).")
 
 
 def open_rows(table: PrivateTable, ticket: Ticket) -> RowSource:
@@ -193,6 +215,12 @@ KINDS_FROM_TYPES = (
 )
 
 
+BELIEVED_BOUND = (
+    "That nobody has more than {rows} rows is taken from the schema: no column tells people apart, "
+    "so nothing enforces it, and who has more is protected less."
+)
+
+
 def protect(
     X: object,
     y: object = None,
@@ -206,8 +234,9 @@ def protect(
 
     Parameters
     ----------
-    X : data frame, array, mapping, or path of a Parquet file or folder
-        Shape (rows, columns). A path is read in pieces, each time it is summed over.
+    X : data frame, array, mapping, or path
+        Shape (rows, columns). A Parquet file, or a folder of them, is read in pieces, each time it
+        is summed over; a CSV, Excel or Arrow file once, as `voile.read_table` reads it.
     y : array of shape (rows,), or str, optional
         Target values; for a path (or frame) the name of the target column.
     schema : Schema, optional
@@ -224,9 +253,26 @@ def protect(
     Returns
     -------
     PrivateTable
+
+    Raises
+    ------
+    SchemaError
+        If nothing says who is protected and a column's name suggests people with several rows.
     """
-    notes = (*(() if schema is not None else (KINDS_FROM_TYPES,)), *notes_of(X))
-    schema = Schema.from_frame(X) if schema is None else schema
+    from voile.privacy.files.table_files import is_read_whole, read_unprotected
+
+    given = X
+    if is_read_whole(X):
+        X = rows = read_unprotected(X, schema, target, y, weights)
+    # A file that was read has notes of its own.
+    typed = schema is None and X is given
+    notes = (*((KINDS_FROM_TYPES,) if typed else ()), *notes_of(X))
+    columns = describe_frame(X)
+    described = Schema.from_columns(columns)
+    check_people(schema, described, y, weights)
+    schema = described if schema is None else schema
+    if schema.privacy_unit.column is None and schema.privacy_unit.rows > 1:
+        notes += (BELIEVED_BOUND.format(rows=schema.privacy_unit.rows),)
     if isinstance(y, str) and y in schema:
         target = target or schema.target or schema[y]
         schema = schema.select([name for name in schema if name != y])
@@ -235,18 +281,70 @@ def protect(
         schema = schema.select([name for name in schema if name != weights])
     if target is not None:
         schema = schema.with_target(target)
+    kind = _kind_of_target(X, y)
+    if kind is Kind.BOOLEAN and schema.target == Category():
+        schema = schema.with_target(Category([False, True]))
     if y is not None and schema.target is None:
         raise SchemaError(
             "A target is given but nothing is said about it: give the schema "
             "target=Category([...]) with the classes or target=Number(lower, upper); "
             "Category() or Number() leaves the rest to be found privately."
         )
+    check_kinds(columns, y, schema)
+    if X is not given and isinstance(weights, str):
+        weights = rows[weights]
     weighing = None if weights is None else RowWeights(weights, largest_weight)
     source: RowSource
     if isinstance(X, (str, os.PathLike)):
         source = ParquetSource(X, y, schema, weighing)
     else:
         source = TableSource(X, y, schema, weighing)
-    uses = (Use(Origin()), *uses_of(X), *(() if y is None or isinstance(y, str) else uses_of(y)))
+    uses = (
+        Use(Origin()),
+        *uses_of(given),
+        *(() if y is None or isinstance(y, str) else uses_of(y)),
+    )
     largest = 1.0 if weighing is None else weighing.largest
-    return PrivateTable(source, object(), largest, notes=notes, uses=uses)
+    return PrivateTable(
+        source,
+        object(),
+        largest,
+        notes=notes,
+        uses=uses,
+        numeric_target=kind is Kind.NUMBER,
+    )
+
+
+def check_people(
+    schema: Schema | None, described: Schema, y: object = None, weights: object = None
+) -> None:
+    """Refuse to protect rows where a name suggests people and nobody said that rows are meant.
+
+    Parameters
+    ----------
+    schema : Schema or None
+        What the user says.
+    described : Schema
+        Names and kinds of all columns, also of those that are not used.
+    y, weights : object
+        If names of columns: these are something else.
+    """
+    if schema is not None and schema.unit is not None:
+        return
+    others = [name for name in (y, weights) if isinstance(name, str)]
+    columns = {**described, **(schema or {})}
+    asked = suggestive_columns({k: v for k, v in columns.items() if k not in others})
+    if asked:
+        give = "schema=Schema.from_frame(X, unit=...)" if schema is None else "the schema a unit"
+        raise SchemaError(
+            f"{suspicion(asked[0])}, and nothing says who is protected: give {give}, "
+            f"Unit({asked[0]!r}, rows=4) to protect each with all rows (at most 4 are used), or "
+            "'row' if every row is another person's. Nothing was spent."
+        )
+
+
+def _kind_of_target(X: object, y: object) -> Kind:
+    """What the type of the target says."""
+    if isinstance(y, str):
+        return next((one.kind for one in describe_frame(X) if one.name == y), Kind.OTHER)
+    return Kind.OTHER if y is None else kind_of_values(adopt_column(y, "the target"))

@@ -1,4 +1,4 @@
-"""The two kinds of column, and what is publicly known of each: Number and Category."""
+"""The kinds of column, and what is publicly known of each: Number and Category."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from datetime import date
 from typing import TypeAlias
 
 import numpy as np
 
 from voile.errors import SchemaError
+from voile.schema.scale import Scale
 from voile.strict import LARGEST_WHOLE, is_text
 
 Level: TypeAlias = str | int | float | bool
@@ -24,8 +26,8 @@ _LARGEST_WHOLE_BOUND = 2.0**51
 class Number:
     """A numeric column and its public bounds.
 
-    Dates and times are numbers too: seconds since 1970-01-01 UTC; durations in seconds; times of
-    day in seconds since midnight.
+    Durations are numbers in seconds, times of day in seconds since midnight. Dates are a kind of
+    their own: `Date`.
 
     Parameters
     ----------
@@ -66,8 +68,8 @@ class Number:
     missing: bool = field(default=True, kw_only=True)
 
     def __post_init__(self) -> None:
-        _check_truth(self.whole, "whole", "Number")
-        _check_truth(self.missing, "missing", "Number")
+        check_truth(self.whole, "whole", "Number")
+        check_truth(self.missing, "missing", "Number")
         if self.lower is None and self.upper is None:
             return
         if self.lower is None or self.upper is None:
@@ -101,6 +103,11 @@ class Number:
         """Whether the bounds are given, so that nothing has to be found privately."""
         return self.lower is not None
 
+    @property
+    def scale(self) -> Scale:
+        """What its values are: any numbers, or whole ones."""
+        return "whole" if self.whole else "number"
+
     def __repr__(self) -> str:
         bounds = (one for one in (self.lower, self.upper) if one is not None)
         told = [*map(_short, bounds), *(["whole=True"] if self.whole else [])]
@@ -120,17 +127,22 @@ class Category:
     missing : bool
         Whether a value can be missing. If it cannot, one that is missing all the same counts as
         "other".
+    ordered : bool
+        Whether the levels have an order, from the least to the greatest, as listed: they are shown
+        in it, additive models let neighbours vary together, and may be ``monotone`` in them.
 
     Raises
     ------
     SchemaError
         If a level occurs twice, is missing (None, NaN), infinite, text with NUL or that cannot be
-        written as UTF-8, or of another type.
+        written as UTF-8, or of another type; or if levels are ordered and not listed.
 
     Examples
     --------
     >>> Category(["no", "yes"])
     Category(['no', 'yes'])
+    >>> Category(["mild", "moderate", "severe"], ordered=True)
+    Category(['mild', 'moderate', 'severe'], ordered=True)
     >>> Category().known
     False
     """
@@ -138,9 +150,16 @@ class Category:
     # Any sequence is accepted; __post_init__ leaves a tuple behind.
     levels: Sequence[Level] | None = None
     missing: bool = field(default=True, kw_only=True)
+    ordered: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
-        _check_truth(self.missing, "missing", "Category")
+        check_truth(self.missing, "missing", "Category")
+        check_truth(self.ordered, "ordered", "Category")
+        if self.ordered and self.levels is None:
+            raise SchemaError(
+                "The levels of an ordered Category must be listed, the least first: nobody else "
+                "knows their order. Give Category(['mild', 'severe'], ordered=True)."
+            )
         if self.levels is not None:
             object.__setattr__(self, "levels", _checked_levels(self.levels))
 
@@ -151,6 +170,7 @@ class Category:
 
     def __repr__(self) -> str:
         told = [] if self.levels is None else [repr(list(self.levels))]
+        told += ["ordered=True"] if self.ordered else []
         return f"Category({', '.join([*told, *([] if self.missing else ['missing=False'])])})"
 
 
@@ -158,7 +178,7 @@ Column: TypeAlias = Number | Category
 """What a schema can say of a column."""
 
 
-def _check_truth(value: object, name: str, kind: str) -> None:
+def check_truth(value: object, name: str, kind: str) -> None:
     """Refuse what is not True or False."""
     if not isinstance(value, bool):
         raise SchemaError(f"The '{name}' of a {kind} must be True or False. Got {value!r} instead.")
@@ -177,9 +197,11 @@ def _finite(bound: object, side: str) -> float:
             number = math.inf
         if math.isfinite(number):
             return number
+    remedy = "give a bound in the column's units, or Number() to have both found privately"
+    if isinstance(bound, (date, np.datetime64)) or (isinstance(bound, str) and len(bound) >= 8):
+        remedy = "for dates and times give Date(lower, upper)"
     raise SchemaError(
-        f"The {side} bound of a Number must be a finite number. Got {bound!r} instead: give a "
-        f"bound in the column's units, or Number() to have both found privately."
+        f"The {side} bound of a Number must be a finite number. Got {bound!r} instead: {remedy}."
     )
 
 

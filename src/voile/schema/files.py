@@ -7,10 +7,14 @@ The format, here in YAML::
       age: {kind: number, lower: 17, upper: 90}
       visits: {kind: number, lower: 0, upper: 50, whole: true, missing: false}
       income: {kind: number}                       # bounds to be found privately
+      admitted: {kind: date, lower: "2019-01-01", upper: "2024-12-31"}
       job: {kind: category, levels: [clerk, nurse]}
+      pain: {kind: category, levels: [none, mild, severe], ordered: true}
     target: {kind: category, levels: [false, true]}
     rows: 48842                                    # only if the row count is public
-    unit: {column: patient, rows: 2}               # who is protected, if not each row by itself
+    unit: {column: patient, rows: 2}               # who is protected: a patient with all rows;
+                                                   # {rows: 5}: a person, who has 5 rows at most;
+                                                   # row: each row, every one another person's
 
 Whatever the reader does not know, it refuses: a misspelt key must not turn a given bound into one
 that is paid for. YAML is read by the safe loader, without anchors and aliases.
@@ -21,6 +25,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import date
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -29,7 +34,8 @@ import yaml
 
 from voile.errors import SchemaError
 from voile.schema.columns import Category, Column, Number
-from voile.schema.unit import Unit
+from voile.schema.dates import Date
+from voile.schema.unit import ROW, Unit
 from voile.strict import MOST_DEEP, Strict
 
 FORMAT_KEY = "voile_schema"
@@ -69,7 +75,7 @@ def facts_to_dict(facts: SchemaFacts) -> dict[str, Any]:
     if facts.rows is not None:
         data["rows"] = facts.rows
     if facts.unit is not None:
-        data["unit"] = {"column": facts.unit.column, "rows": facts.unit.rows}
+        data["unit"] = _unit_to_dict(facts.unit)
     return data
 
 
@@ -111,14 +117,28 @@ def facts_from_dict(data: object) -> SchemaFacts:
     )
 
 
+def _unit_to_dict(unit: Unit) -> object:
+    """Write who is protected; a unit that nothing is said of is each row."""
+    if unit.column is None:
+        return ROW if unit.rows == 1 else {"rows": unit.rows}
+    return {"column": unit.column, "rows": unit.rows}
+
+
 def _unit_from_dict(data: object) -> Unit | None:
     if data is None:
         return None
+    if data == ROW:
+        return Unit()
+    if isinstance(data, str):
+        raise SchemaError(
+            f"The unit is {data!r}: write 'unit: {{column: {data}, rows: ...}}', or 'unit: row' if "
+            "every row is another person's."
+        )
     content = _mapping(data, "the unit")
     _refuse_unknown(content, ("column", "rows"), "the unit")
-    if "column" not in content:
-        raise SchemaError("The unit has no 'column': name the column that tells whose row it is.")
-    return Unit(content["column"], content.get("rows", 1))
+    if not content or content.get("column", ROW) is None:
+        raise SchemaError("The unit says nothing: name its 'column', or write 'unit: row'.")
+    return Unit(content.get("column"), content.get("rows", 1))
 
 
 def format_of(path: Path) -> Format:
@@ -214,7 +234,13 @@ def _place(mark: Any) -> str:
 def _column_to_dict(column: Column) -> dict[str, Any]:
     """Write one column."""
     data: dict[str, Any]
-    if isinstance(column, Number):
+    if isinstance(column, Date):
+        data = {"kind": "date"}
+        if column.bound_texts is not None:
+            data["lower"], data["upper"] = column.bound_texts
+        if column.time:
+            data["time"] = True
+    elif isinstance(column, Number):
         data = {"kind": "number"}
         if column.lower is not None:
             data |= {"lower": column.lower, "upper": column.upper}
@@ -224,6 +250,8 @@ def _column_to_dict(column: Column) -> dict[str, Any]:
         data = {"kind": "category"}
         if column.levels is not None:
             data["levels"] = list(column.levels)
+        if column.ordered:
+            data["ordered"] = True
     # What is usual is left out, and such files are read by versions that knew nothing else.
     return data if column.missing else {**data, "missing": False}
 
@@ -235,12 +263,15 @@ def _column_from_dict(data: object, where: str) -> Column:
     if kind == "number":
         _refuse_unknown(content, ("kind", "lower", "upper", "whole", "missing"), where)
         build = _read_number
+    elif kind == "date":
+        _refuse_unknown(content, ("kind", "lower", "upper", "time", "missing"), where)
+        build = _read_date
     elif kind == "category":
-        _refuse_unknown(content, ("kind", "levels", "missing"), where)
+        _refuse_unknown(content, ("kind", "levels", "missing", "ordered"), where)
         build = _read_category
     else:
         raise SchemaError(
-            f"In {where}, 'kind' must be 'number' or 'category'. Got {kind!r} instead."
+            f"In {where}, 'kind' must be 'number', 'date' or 'category'. Got {kind!r} instead."
         )
     try:
         return build(content)
@@ -254,6 +285,18 @@ def _read_number(content: Mapping[str, Any]) -> Column:
     return Number(content.get("lower"), content.get("upper"), whole=whole, missing=missing)
 
 
+def _read_date(content: Mapping[str, Any]) -> Column:
+    """Read a Date; YAML reads a date without quotes as one."""
+    lower, upper = content.get("lower"), content.get("upper")
+    for bound in (lower, upper):
+        if not (bound is None or isinstance(bound, (str, date))):
+            raise SchemaError(
+                f"A bound of a Date must be a date such as '2019-01-31'. Got {bound!r} instead."
+            )
+    time, missing = content.get("time", False), content.get("missing", True)
+    return Date(lower, upper, time=time, missing=missing)
+
+
 def _read_category(content: Mapping[str, Any]) -> Column:
     """Read a Category; absent levels and `null` mean the same."""
     levels = content.get("levels")
@@ -261,7 +304,8 @@ def _read_category(content: Mapping[str, Any]) -> Column:
         raise SchemaError(
             f"The levels of a Category must be a list. Got {type(levels).__name__} instead."
         )
-    return Category(levels, missing=content.get("missing", True))
+    missing, ordered = content.get("missing", True), content.get("ordered", False)
+    return Category(levels, missing=missing, ordered=ordered)
 
 
 def _mapping(data: object, where: str) -> Mapping[str, Any]:

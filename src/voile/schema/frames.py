@@ -11,31 +11,30 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from enum import Enum, StrEnum
+from enum import Enum
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import narwhals as nw
 import numpy as np
-from narwhals.dtypes import DType
 from narwhals.exceptions import DuplicateError
 from numpy.typing import NDArray
 
 from voile.errors import DataError
+from voile.schema.kinds import (
+    Kind,
+    Values,
+    is_declared_text,
+    is_declared_whole,
+    kind_of_array,
+    kind_of_dtype,
+    kind_of_values,
+)
 
 _ACCEPTED = (
     "a pandas, polars or pyarrow table, a numpy array, a mapping from names to arrays, or a list "
     "of rows"
 )
-
-
-class Kind(StrEnum):
-    """What the type of a column says about its values."""
-
-    NUMBER = "number"
-    TIME = "time"
-    BOOLEAN = "boolean"
-    OTHER = "other"
 
 
 class Layout(Enum):
@@ -61,12 +60,19 @@ class FrameColumn:
         What its type says.
     levels : tuple of str, or None
         Declared levels (polars Enum), never levels derived from values.
+    whole : bool
+        Whether the type has no numbers but whole ones. One empty cell or one fraction changes it,
+        so it is good for a proposal that a person reads, and nothing else.
+    text : bool
+        Whether the type says that the values are texts; objects say nothing.
     """
 
     name: str
     key: Hashable
     kind: Kind
     levels: tuple[str, ...] | None = None
+    whole: bool = False
+    text: bool = False
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -76,10 +82,6 @@ class RecognisedFrame:
     layout: Layout
     rows: Any
     columns: tuple[FrameColumn, ...]
-
-
-Values: TypeAlias = "nw.Series[Any] | NDArray[Any] | list[Any]"
-"""Private values of one column: a narwhals series, an array of shape (rows,), or a list."""
 
 
 def describe_frame(frame: object) -> tuple[FrameColumn, ...]:
@@ -148,15 +150,6 @@ def recognise_frame(frame: object) -> RecognisedFrame:
     raise DataError(f"A {type(frame).__name__} is not a table Voile knows: give {_ACCEPTED}.")
 
 
-def kind_of_values(values: Values) -> Kind:
-    """Tell what the type of a single column says; lists and arrays of objects say nothing."""
-    if isinstance(values, nw.Series):
-        return _kind_of_dtype(values.dtype, values.to_native())
-    if isinstance(values, np.ndarray):
-        return _kind_of_array(values.dtype)
-    return Kind.OTHER
-
-
 def adopt_column(values: object, where: str) -> Values:
     """Recognise a single column of shape (rows,) or (rows, 1).
 
@@ -197,7 +190,7 @@ def adopt_column(values: object, where: str) -> Values:
         array: NDArray[Any] = values if masked else np.asarray(values)
         if array.ndim not in (1, 2) or (array.ndim == 2 and array.shape[1] != 1):
             raise wrong_shape
-        _kind_of_array(array.dtype)
+        kind_of_array(array.dtype)
         return array.reshape(-1)
     recognised = recognise_frame(values)
     if len(recognised.columns) != 1 or recognised.layout is not Layout.FRAME:
@@ -261,7 +254,8 @@ def reading_parquet(path: Path) -> Iterator[None]:
         yield
     except (OSError, pa.ArrowException) as error:
         raise DataError(
-            f"The path {str(path)!r} is not a Parquet file, or a folder of them: check the path."
+            f"The path {str(path)!r} is not a Parquet file, or a folder of them: check the path. "
+            "Other files: voile.read_table(path)."
         ) from error
 
 
@@ -274,14 +268,16 @@ def _recognise_native(native: Any) -> RecognisedFrame:
         raise _repeated() from None
     columns = []
     for key, dtype in dtypes.items():
-        column_native = frame.get_column(key).to_native()
-        kind = _kind_of_dtype(dtype, column_native)
+        column = frame.get_column(key)
+        kind = kind_of_dtype(dtype, column.to_native())
         levels = None
         # pandas derives the categories of a categorical from the values, even of an ordered one;
         # those of a polars Enum are declared.
         if isinstance(dtype, nw.Enum) and frame.implementation.is_polars():
             levels = tuple(dtype.categories)
-        columns.append(FrameColumn(str(key), key, kind, levels))
+        whole = kind is Kind.NUMBER and dtype.is_integer()
+        text = is_declared_text(column)
+        columns.append(FrameColumn(str(key), key, kind, levels, whole, text))
     return RecognisedFrame(Layout.FRAME, frame, _named_once(columns))
 
 
@@ -296,15 +292,27 @@ def _recognise_array(array: NDArray[Any]) -> RecognisedFrame:
         raise DataError(
             "Structured arrays are not supported: give a mapping {name: array[name], ...}."
         )
-    kind = _kind_of_array(array.dtype)
+    kind = kind_of_array(array.dtype)
     table = array.reshape(-1, 1) if array.ndim == 1 else array
-    return RecognisedFrame(Layout.ARRAY, table, _numbered(table.shape[1], kind))
+    columns = _numbered(
+        table.shape[1], kind, whole=array.dtype.kind in "iu", text=array.dtype.kind in "US"
+    )
+    return RecognisedFrame(Layout.ARRAY, table, columns)
 
 
 def _recognise_mapping(mapping: Mapping[Any, Any]) -> RecognisedFrame:
     """Recognise a mapping from names to columns of any sort."""
     adopted = {key: adopt_column(values, f"column {key!r}") for key, values in mapping.items()}
-    columns = [FrameColumn(str(key), key, kind_of_values(v)) for key, v in adopted.items()]
+    columns = [
+        FrameColumn(
+            str(key),
+            key,
+            kind_of_values(values),
+            whole=is_declared_whole(values),
+            text=is_declared_text(values),
+        )
+        for key, values in adopted.items()
+    ]
     return RecognisedFrame(Layout.MAPPING, adopted, _named_once(columns))
 
 
@@ -323,9 +331,13 @@ def _recognise_rows(rows: list[Any] | tuple[Any, ...]) -> RecognisedFrame:
     return RecognisedFrame(Layout.ROWS, list(rows), _numbered(len(first), Kind.OTHER))
 
 
-def _numbered(width: int, kind: Kind) -> tuple[FrameColumn, ...]:
+def _numbered(
+    width: int, kind: Kind, *, whole: bool = False, text: bool = False
+) -> tuple[FrameColumn, ...]:
     """Name columns that have no names."""
-    return tuple(FrameColumn(f"x{position}", position, kind) for position in range(width))
+    return tuple(
+        FrameColumn(f"x{place}", place, kind, whole=whole, text=text) for place in range(width)
+    )
 
 
 def _named_once(columns: Iterable[FrameColumn]) -> tuple[FrameColumn, ...]:
@@ -343,41 +355,3 @@ def _repeated(name: str | None = None) -> DataError:
     """Say that names occur twice."""
     what = "Some column names of the table occur" if name is None else f"Column {name!r} occurs"
     return DataError(f"{what} more than once: rename the columns (1 and '1' count as the same).")
-
-
-def _kind_of_dtype(dtype: DType, native: Any) -> Kind:
-    """Tell the kind of a narwhals type; `native` is looked at for its declared type only."""
-    declared = str(getattr(native, "dtype", getattr(native, "type", "")))
-    if declared.startswith("complex"):
-        raise _complex()
-    # narwhals guesses the type of a pandas object column from its values: do not believe it.
-    if declared == "object":
-        return Kind.OTHER
-    # narwhals does not know every decimal and date type of Arrow.
-    if dtype.is_numeric() or declared.startswith("decimal"):
-        return Kind.NUMBER
-    if dtype.is_temporal() or declared.startswith("date"):
-        return Kind.TIME
-    if isinstance(dtype, nw.Boolean):
-        return Kind.BOOLEAN
-    return Kind.OTHER
-
-
-def _kind_of_array(dtype: np.dtype[Any]) -> Kind:
-    """Tell the kind of a numpy type."""
-    match dtype.kind:
-        case "i" | "u" | "f":
-            return Kind.NUMBER
-        case "M" | "m":
-            return Kind.TIME
-        case "b":
-            return Kind.BOOLEAN
-        case "c":
-            raise _complex()
-        case _:
-            return Kind.OTHER
-
-
-def _complex() -> DataError:
-    """Say that a column's type is complex (a type is public, whatever the values)."""
-    return DataError("Complex data not supported: give its real and imaginary parts as columns.")

@@ -6,11 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
 
 from voile.errors import SchemaError
 from voile.files import replace_file
 from voile.schema.columns import Category, Column, Number
+from voile.schema.dates import Date
 from voile.schema.files import (
     Format,
     SchemaFacts,
@@ -20,15 +21,16 @@ from voile.schema.files import (
     read_text,
     write_text,
 )
-from voile.schema.frames import FrameColumn, Kind, describe_frame
-from voile.schema.unit import Unit
+from voile.schema.frames import FrameColumn, describe_frame
+from voile.schema.kinds import Kind
+from voile.schema.unit import ROW, Unit
 from voile.strict import Strict, is_text, show
 
 _MOST_ROWS = 2**53
 """Up to here whole numbers are exact as floats."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, init=False)
 class Schema(Mapping[str, Column]):
     """Everything that is publicly known about a table, as an immutable mapping of its columns.
 
@@ -37,14 +39,16 @@ class Schema(Mapping[str, Column]):
 
     Parameters
     ----------
-    columns : mapping of str to Number or Category
+    columns : mapping of str to Number, Date or Category
         The columns to use, in order. Columns of the data that are not listed are ignored.
     target : Number, Category or None
         The column to predict: its bounds, or its classes.
     rows : int or None
         The row count, >= 1, only if it is public.
-    unit : Unit or None
-        Who is protected, if not each row by itself.
+    unit : Unit, "row" or None
+        Who is protected: a person with several rows, ``Unit("patient_id", rows=4)``, or each row by
+        itself because every row is another person's (``"row"``, which is ``Unit()``). None protects
+        rows, too, and is refused where a column's name suggests people with several rows.
 
     Raises
     ------
@@ -66,7 +70,22 @@ class Schema(Mapping[str, Column]):
     rows: int | None = None
     unit: Unit | None = None
 
-    def __post_init__(self) -> None:
+    # Written out, because a unit may be given as a word.
+    def __init__(
+        self,
+        columns: Mapping[str, Column],
+        *,
+        target: Column | None = None,
+        rows: int | None = None,
+        unit: Unit | Literal["row"] | None = None,
+    ) -> None:
+        is_row = isinstance(unit, str) and unit == ROW
+        given = {"columns": columns, "target": target, "rows": rows}
+        for name, value in {**given, "unit": Unit() if is_row else unit}.items():
+            object.__setattr__(self, name, value)
+        self._check()
+
+    def _check(self) -> None:
         if not isinstance(self.columns, Mapping):
             raise SchemaError(
                 f"The columns of a Schema must be a mapping from names to Number or Category. Got "
@@ -81,6 +100,11 @@ class Schema(Mapping[str, Column]):
             _check_column(column, f"column {name!r}")
         if self.target is not None:
             _check_column(self.target, "the target")
+            if isinstance(self.target, Date):
+                raise SchemaError(
+                    "A date cannot be the target: predict a number instead, such as the days until "
+                    "then, as target=Number(0, 365)."
+                )
         if self.rows is not None and not (type(self.rows) is int and 1 <= self.rows <= _MOST_ROWS):
             raise SchemaError(
                 f"The 'rows' of a Schema must be a whole number from 1 to 2**53. Got "
@@ -89,7 +113,7 @@ class Schema(Mapping[str, Column]):
         if self.unit is not None and not isinstance(self.unit, Unit):
             raise SchemaError(
                 f"The 'unit' of a Schema must be a Unit. Got {self.unit!r} instead: give "
-                f"Unit('patient', rows=1), or leave it out."
+                f"Unit('patient', rows=1), or 'row' if every row is another person's."
             )
         if self.unit is not None and self.unit.column in self.columns:
             raise SchemaError(
@@ -177,6 +201,11 @@ class Schema(Mapping[str, Column]):
             facts.append(f"the target has no {missing}")
         return tuple(facts)
 
+    @property
+    def privacy_unit(self) -> Unit:
+        """Who is protected: each row by itself where nothing is said."""
+        return Unit() if self.unit is None else self.unit
+
     # -- other schemas --------------------------------------------------------------------------
 
     def with_column(self, name: str, column: Column) -> Schema:
@@ -191,9 +220,11 @@ class Schema(Mapping[str, Column]):
         """Return a schema with another public row count."""
         return replace(self, rows=rows)
 
-    def with_unit(self, unit: Unit | None) -> Schema:
-        """Return a schema with another privacy unit."""
-        return replace(self, unit=unit)
+    def with_unit(self, unit: Unit | Literal["row"] | None) -> Schema:
+        """Return a schema with another privacy unit, whose column is no feature any more."""
+        own = unit.column if isinstance(unit, Unit) else None
+        kept = {name: column for name, column in self.items() if name != own}
+        return Schema(kept, target=self.target, rows=self.rows, unit=unit)
 
     def select(self, names: Iterable[str]) -> Schema:
         """Return a schema with the named columns only, in the order of `names`."""
@@ -214,13 +245,20 @@ class Schema(Mapping[str, Column]):
     # -- from data: names and types, never values -----------------------------------------------
 
     @classmethod
-    def from_frame(cls, frame: object, *, target: Column | None = None) -> Schema:
+    def from_frame(
+        cls,
+        frame: object,
+        *,
+        target: Column | None = None,
+        unit: Unit | Literal["row"] | None = None,
+    ) -> Schema:
         """Describe a table by its column names and types alone; no value is looked at.
 
-        Numbers, dates and times become ``Number()`` without bounds; text and everything else
-        becomes ``Category()`` without levels; truth values become ``Category([False, True])``, and
-        a polars Enum, whose levels its user declared, keeps them. The levels of any other
-        categorical type come from the values, so they are not taken over.
+        Numbers and durations become ``Number()`` without bounds, dates ``Date()`` and instants
+        ``Date(time=True)``; text and everything else becomes ``Category()`` without levels; truth
+        values become ``Category([False, True])``, and a polars Enum, whose levels its user
+        declared, keeps them. The levels of any other categorical type come from the values, so they
+        are not taken over.
 
         Parameters
         ----------
@@ -232,14 +270,20 @@ class Schema(Mapping[str, Column]):
             so all of their columns become ``Category()``.
         target : Number, Category or None
             The column to predict, which is not part of `frame`.
+        unit : Unit, "row" or None
+            Who is protected; the column of a unit is no feature.
 
         Raises
         ------
         DataError
             If `frame` is not such a table, or a column name occurs twice.
         """
-        columns = {column.name: _column_of(column) for column in describe_frame(frame)}
-        return cls(columns, target=target)
+        return cls.from_columns(describe_frame(frame)).with_target(target).with_unit(unit)
+
+    @classmethod
+    def from_columns(cls, columns: Iterable[FrameColumn]) -> Schema:
+        """The same from names and types that are known already."""
+        return cls({column.name: _column_of(column) for column in columns})
 
     # -- files ----------------------------------------------------------------------------------
 
@@ -300,8 +344,10 @@ def _check_column(column: object, where: str) -> None:
 def _column_of(column: FrameColumn) -> Column:
     """Translate the type of a frame's column into what is publicly known of it."""
     match column.kind:
-        case Kind.NUMBER | Kind.TIME:
+        case Kind.NUMBER | Kind.DURATION:
             return Number()
+        case Kind.DATE | Kind.TIME:
+            return Date(time=column.kind is Kind.TIME)
         case Kind.BOOLEAN:
             return Category([False, True])
         case Kind.OTHER:

@@ -17,7 +17,9 @@ from voile.privacy.origins import own_ledger
 from voile.privacy.queries import CategoryCounts, RowCount
 from voile.privacy.receipt import write_receipt
 from voile.privacy.vault import PrivateTable, protect
+from voile.progress import progress_bar
 from voile.schema import Category, Schema
+from voile.schema.scale import on_scale
 from voile.summary.summary import CategorySummary, NumberSummary, Summary
 
 _ROWS, _COLUMNS = "row count", "columns"
@@ -28,7 +30,7 @@ def summarize(
     X: object,
     *,
     epsilon: float = 1.0,
-    delta: float = 1e-6,
+    delta: float | None = None,
     schema: Schema | None = None,
     ledger: Ledger | None = None,
     bins: int = 16,
@@ -40,7 +42,8 @@ def summarize(
     X : data frame, array, mapping, Parquet path, or PrivateTable
         Shape (rows, columns).
     epsilon, delta : float
-        Budget of this summary. ``epsilon=inf`` counts exactly and gives no guarantee.
+        Budget of this summary. ``epsilon=inf`` counts exactly and gives no guarantee. Delta is by
+        default 1e-6, and at most 0.01 / rows where the schema tells the number of rows.
     schema : Schema, optional
         What is public; what it does not say is found privately within the same budget.
     ledger : Ledger, optional
@@ -70,29 +73,33 @@ def summarize(
         raise SettingError(
             "A PrivateTable has its schema already: give the other one to protect()."
         )
-    budget = Budget(epsilon, delta)
+    budget = Budget.of_job(epsilon, delta, table.schema.rows)
     book = own_ledger(budget) if ledger is None else ledger
     known_rows = table.schema.rows
     shape = Plan(
         (
             *(() if known_rows else (gaussian_step(_ROWS, _ROWS_WEIGHT),)),
-            *discovery_shape(table.schema, _DISCOVERY_WEIGHT, delta),
+            *discovery_shape(table.schema, _DISCOVERY_WEIGHT, budget.delta),
             gaussian_step(_COLUMNS, _COLUMNS_WEIGHT, count=len(table.schema)),
         )
     )
     plan = calibrate(budget, shape, book.relation)
-    grant = book.pay(plan, table, "summary of a table")
+    grant = book.pay(plan, table, "summary of a table", asked=budget)
     rows, rows_error = float(known_rows or 0), 0.0
     if not known_rows:
         release = gaussian_sum(table, RowCount(), grant.take(_ROWS))
         rows, rows_error = float(release.values[0]), release.standard_error
     found = {name for names in unknown(table.schema) for name in names}
-    table = complete(table, grant)
-    columns = tuple(_column(table, name, grant, bins, name in found) for name in table.schema)
+    columns = []
+    with progress_bar("summarizing", len(table.schema)) as show:
+        table = complete(table, grant)
+        for name in table.schema:
+            columns.append(_column(table, name, grant, bins, name in found))
+            show(len(columns))
     return Summary(
         rows=rows,
         rows_standard_error=rows_error,
-        columns=columns,
+        columns=tuple(columns),
         receipt=write_receipt(grant, budget),
     )
 
@@ -118,7 +125,8 @@ def _column(
     fine = find_histogram(table, name, ticket)
     coarse = fine.equal_width(bins)
     quartiles = fine.quantile(np.array([0.25, 0.5, 0.75]))
-    low, middle, high = (np.rint(quartiles) if column.whole else quartiles).tolist()
+    quartiles = np.rint(quartiles) if column.whole else on_scale(quartiles, column.scale)
+    low, middle, high = quartiles.tolist()
     return NumberSummary(
         name=name,
         lower=float(coarse.edges[0]),
@@ -129,4 +137,5 @@ def _column(
         missing=max(coarse.missing, 0.0) if column.missing else 0.0,
         quartiles=(low, middle, high),
         found=found,
+        scale=column.scale,
     )

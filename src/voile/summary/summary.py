@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from voile.codec import Order
 from voile.privacy.receipt import Receipt
 from voile.record import Record
+from voile.schema.scale import Scale
+from voile.schema.value_texts import edge_texts, value_text
+from voile.stored import Stored
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,8 @@ class NumberSummary:
         Estimated 25 %, 50 % and 75 % points.
     found : bool
         Whether the bounds were found privately.
+    scale : {"number", "whole", "day", "time"}
+        What its values are; dates are in seconds since 1970-01-01 UTC.
     """
 
     kind: ClassVar[str] = "number"
@@ -43,6 +48,7 @@ class NumberSummary:
     missing: float
     quartiles: tuple[float, float, float]
     found: bool
+    scale: Annotated[Scale, Stored(optional=True)] = "number"
 
 
 @dataclass(frozen=True)
@@ -91,11 +97,12 @@ class Summary(Record):
         lines = [f"about {self.rows:,.0f} rows (+- {self.rows_standard_error:,.1f})"]
         for column in self.columns:
             if isinstance(column, NumberSummary):
-                low, middle, high = column.quartiles
+                lower, upper = edge_texts([column.lower, column.upper], column.scale)
+                parts = (value_text(one, column.scale, digits=4) for one in column.quartiles)
+                kind = "date" if column.scale in ("day", "time") else "number"
                 lines.append(
-                    f"  {column.name:<20} number    {low:>10.4g} | {middle:>10.4g} | {high:>10.4g}"
-                    f"   in [{column.lower:g}, {column.upper:g}]"
-                    + (" (found privately)" if column.found else "")
+                    f"  {column.name:<20} {kind:<9} {' | '.join(f'{one:>10}' for one in parts)}"
+                    f"   in {lower} to {upper}" + (" (found privately)" if column.found else "")
                 )
             else:
                 top = sorted(

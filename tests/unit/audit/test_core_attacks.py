@@ -258,7 +258,7 @@ def test_an_explainer_does_not_vouch_for_the_fixed_noise_of_another(tmp_path):
 
     first, second = explainer(), explainer()
     with fixed_noise(1):
-        second.explain([[0.3]])
+        second.explain_slopes([[0.3]])
     # Both share a name, and a receipt that counts what either has paid.
     assert len(first.receipt_.lines) == 1
     assert not first.receipt_.has_guarantee
@@ -408,8 +408,7 @@ def test_no_search_spends_more_than_there_is(search):
     ledger = Ledger(Budget(1.0, 1e-6))
     with contextlib.suppress(BudgetExceeded, ValueError):
         search(shared(ledger))
-    spent = ledger.history()
-    assert 1 <= len(spent) < 5
+    assert 1 <= count_jobs(ledger) < 5
     assert ledger.spent().epsilon <= 1.0 + 1e-9
     with pytest.raises(BudgetExceeded):
         shared(ledger).fit(PLAIN, TRUTH)
@@ -422,11 +421,16 @@ def test_processes_share_a_ledger_in_a_file(tmp_path):
     jobs = [joblib.delayed(tried)(shared(ledger)) for _ in range(6)]
     with fixed_noise(3):  # which other processes do not inherit
         found = joblib.Parallel(n_jobs=2)([*jobs, *[joblib.delayed(draw)()] * 2])
-    assert sum(found[:6]) == len(ledger.history()) < 5
+    assert sum(found[:6]) == count_jobs(ledger) < 5
     drawn = found[6:]
     assert [source for _, source in drawn] == [str(NoiseSource.SYSTEM)] * 2
     assert drawn[0] != drawn[1]
     assert ledger.spent().epsilon <= 1.0 + 1e-9
+
+
+def count_jobs(ledger):
+    """Trainings that were paid: whole, or first the access to the target and then the rest."""
+    return sum(entry.parent is None for entry in ledger.history())
 
 
 def tried(model):
@@ -452,7 +456,7 @@ def test_threads_do_not_spend_more_than_there_is():
         one.start()
     for one in threads:
         one.join()
-    assert sum(results) == len(ledger.history()) < 5
+    assert sum(results) == count_jobs(ledger) < 5
 
 
 # -- errors and messages ---------------------------------------------------------------------------

@@ -115,7 +115,9 @@ def test_the_note_says_that_private_discovery_was_not_attacked(tmp_path):
     model = EBMClassifier(epsilon=4.0, rounds=3, bins=4).fit(rows, Y)
     (found,) = audit_model(saved(model, tmp_path / "m.voile"), **FEW).findings
     unseen = found.note.split("were not attacked: ")[1]
-    assert unseen == "bounds of unlisted numbers, levels of unlisted categories."
+    assert unseen == (
+        "classes of the target, bounds of unlisted numbers, levels of unlisted categories."
+    )
 
 
 def test_the_note_says_what_an_insider_does_not_see():

@@ -84,9 +84,9 @@ CHANGES = {
     "epsilon": lambda r: r.update(epsilon=0.5),
     "delta": lambda r: r.update(delta=1e-12),
     "words": lambda r: r.update(guarantee="(0.1, 1e-06)-differential privacy for one row"),
-    "noise": lambda r: r["looks"][0]["event"].update(noise_multiplier=1e-3),
-    "openings": lambda r: r["looks"][0].update(openings=10**6),
-    "an access left out": lambda r: r["looks"].pop(),
+    "noise": lambda r: r["accesses"][0]["event"].update(noise_multiplier=1e-3),
+    "openings": lambda r: r["accesses"][0].update(openings=10**6),
+    "an access left out": lambda r: r["accesses"].pop(),
 }
 
 
@@ -107,11 +107,12 @@ def test_a_changed_claim_is_noticed(house, tmp_path, kind, change):
     "change",
     [
         lambda r: r.update(unit="patient (at most 5 rows each)"),
+        lambda r: r.update(unit=" (at most 5 rows each)"),
         lambda r: r.update(relation="replace_one"),
         lambda r: r.update(what="another job"),
-        lambda r: r.update(looks=[]),
+        lambda r: r.update(accesses=[]),
     ],
-    ids=["unit", "relation", "job", "looks"],
+    ids=["unit", "unit without a name", "relation", "job", "accesses"],
 )
 def test_a_receipt_must_say_what_the_ledger_says(house, tmp_path, change):
     def alter(data):
@@ -142,7 +143,7 @@ def test_receipts_of_jobs_in_parts_are_compared_with_all_they_paid(tmp_path):
         queries=4,
     )
     for a in (0.1, 0.9):
-        explainer.explain({"a": a, "b": 0.5})
+        explainer.explain_slopes({"a": a, "b": 0.5})
     for receipt in (model.receipt_, explainer.receipt_):
         path = tmp_path / "receipt.json"
         path.write_text(receipt.to_json())

@@ -59,12 +59,12 @@ def test_losses_are_those_of_the_library(reference, setting):
     task = reference.task
     made = open_explainer(task, reference.model, "summary", 2.0, setting).explainer
     expected = made.quality(task.rows, asked=reference.asked).overall
-    found = reference.measure(made.explain(reference.asked), setting)
+    found = reference.measure(made.explain_slopes(reference.asked), setting)
     assert found.loss.mean() == pytest.approx(expected.loss, rel=1e-6)
     assert found.agreement.mean() == pytest.approx(expected.agreement)
     assert found.best_agreement.mean() == pytest.approx(expected.best_agreement)
     assert found.shared.mean() == pytest.approx(expected.shared)
-    assert found.effective.mean() == pytest.approx(expected.effective, rel=1e-5)
+    assert found.effective.mean() == pytest.approx(expected.effective_share, rel=1e-5)
     assert (found.zero > 0).all()
     assert (found.loss > -1e-9).all()
 
@@ -112,7 +112,7 @@ def test_equal_noise_is_equal_in_the_explainer(reference):
         made = open_explainer(
             reference.task, reference.model, "interactive", epsilon, PAPER, queries=queries
         )
-        return made.explainer._reader.noise
+        return made.explainer._opened.reader.noise
 
     # The number of rows is released with noise, so that they are not equal to the last digit.
     assert noise(equal_epsilon(5.0, 2, 20), 20) == pytest.approx(noise(5.0, 2), rel=0.2)

@@ -219,7 +219,7 @@ def test_noise_alone_is_told_beside_importance():
     term = explain_global(census_model())["age"]
     draws = generator.normal(0, term.standard_errors[:, 0], (20_000, len(term.labels)))
     expected = (np.abs(draws) @ term.counts / term.counts.sum()).mean()
-    assert term.noise_importance[0] == pytest.approx(expected, rel=0.02)
+    assert term.null_importance[0] == pytest.approx(expected, rel=0.02)
 
 
 def test_infinite_errors_are_unknown_noise():
@@ -228,7 +228,7 @@ def test_infinite_errors_are_unknown_noise():
     errors[[0, -1]] = math.inf
     model = price_model().with_term(replace(term, standard_errors=errors))
     whole = explain_global(model)
-    assert whole["area"].noise_importance[0] == math.inf
+    assert whole["area"].null_importance[0] == math.inf
     assert EBMExplanation.from_json(whole.to_json()).to_dict() == whole.to_dict()
     back = EBMExplanation.from_json(whole.to_json())["area"]
     assert np.array_equal(back.standard_errors, errors)

@@ -370,7 +370,7 @@ def test_the_verdict_follows_the_rule_and_the_rule_is_stated():
     found = forecast(census(), rows=32_561, target_rate=0.24)
     for level in ("clear", "broad", "strongest", "too little"):
         assert rule.say(level) in found.rule.words
-    assert found.rule.words in str(found)
+    assert found.rule.words in " ".join(str(found).split())
     assert [one.level for one in found.outlooks][-1] == "clear"
     assert forecast(census(), rows=100).first() is None
     assert found.first() in [one.epsilon for one in found.outlooks]
@@ -471,6 +471,43 @@ def test_the_terminal_shows_a_line_per_epsilon(capsys):
     assert "spent nothing" in shown
 
 
+@pytest.mark.parametrize("model", ["ebm", "glvq", "locally_linear"])
+@pytest.mark.parametrize("unknown", [False, True])
+def test_a_forecast_of_44_columns_fits_a_screen(model, unknown, monkeypatch, capsys):
+    """40 lines of 100 columns, the conclusion among the first."""
+    monkeypatch.setenv("COLUMNS", "100")
+    numbers = {f"laboratory value {k}": Number() if unknown else Number(0, 9) for k in range(22)}
+    levels = Category() if unknown else Category(list("abcd"))
+    columns = numbers | {f"category {k}": levels for k in range(22)}
+    unit = Unit("patient", rows=3)
+    schema = Schema(columns, target=Category() if unknown else CLASSES_OF_TARGET, unit=unit)
+    record = forecast(schema, rows=20_000, delta=1e-4, model=model)
+    record.show()
+    for text in (str(record), capsys.readouterr().out):
+        lines = text.splitlines()
+        assert len(lines) <= 40
+        assert max(map(len, lines)) <= 100
+        assert record.conclusion in " ".join(" ".join(lines[:4]).split())
+        assert text.count("'laboratory value") <= 5
+
+
+def test_missing_facts_of_one_kind_are_one_sentence():
+    columns = {f"n{k}": Number() for k in range(5)} | {"c": Category()}
+    record = forecast(Schema(columns, target=Category()), rows=1_000)
+    first, bounds, levels, classes = record.missing_words
+    assert "incomplete" in first
+    assert "5 columns have no bounds" in bounds
+    assert "'n0', 'n1', 'n2' and 2 more" in bounds
+    assert levels.startswith("Column 'c' has no levels")
+    assert "give target=Category([...])" in classes
+    data = json.loads(record.to_json())["missing"]
+    assert [one["what"] for one in data][:2] == [
+        "column 'n0' has no bounds",
+        "column 'n1' has no bounds",
+    ]
+    assert data[0]["remedy"] == "give Number(lower, upper) for 'n0'"
+
+
 def test_the_package_names_its_record():
     assert forecast_record is forecast
 
@@ -486,10 +523,13 @@ def run(**change):
         "epsilons": "0.5,1",
         "delta": 1e-6,
         "model": "ebm",
+        "target_rate": None,
+        "target_spread": None,
         "output": None,
+        **dict.fromkeys(("sheet", "encoding", "decimal", "thousands", "dates")),
         "as_json": True,
     } | change
-    plan(options.pop("file"), **options)
+    plan(**options)
 
 
 def test_the_command_plans_from_a_schema(tmp_path, capsys):

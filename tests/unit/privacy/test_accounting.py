@@ -197,7 +197,7 @@ def test_events_survive_json(events):
         lambda: Approximate(1, 0.0, 1e-6),
         lambda: Approximate(1, 1.0, 0.0),
         lambda: Approximate(1, 1.0, 1.0),
-        lambda: calibrate(Budget(1.0), Plan((approximate_step("a", 1, delta=1e-9),))),
+        lambda: calibrate(Budget(1.0, 0.0), Plan((approximate_step("a", 1, delta=1e-9),))),
         lambda: calibrate(Budget(1.0, 1e-9), Plan((approximate_step("a", 1, delta=2e-9),))),
         lambda: PoissonGaussian(1, 1.0, 1.5),
         lambda: PoissonGaussian(1, 1.0, 0.0),
@@ -247,7 +247,7 @@ def test_mixed_plans_are_calibrated_jointly():
 
 def test_pure_plans_need_no_delta():
     plan = calibrate(
-        Budget(1.0), Plan((Step("a", Laplace(3, math.sqrt(3.0))), Step("b", Pure(1, 1.0))))
+        Budget(1.0, 0.0), Plan((Step("a", Laplace(3, math.sqrt(3.0))), Step("b", Pure(1, 1.0))))
     )
     assert compose(plan.events).epsilon(0.0) == pytest.approx(1.0, rel=1e-6)
     assert compose(plan.events).epsilon(0.0) <= 1.0

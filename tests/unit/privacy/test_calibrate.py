@@ -50,7 +50,7 @@ def test_weights_that_are_none_are_refused(weights):
 
 def test_a_budget_without_a_delta_cannot_be_divided():
     with pytest.raises(SettingError, match="must be > 0"):
-        divide(Budget(1.0), 1, 1)
+        divide(Budget(1.0, 0.0), 1, 1)
 
 
 def test_a_plan_gives_way_to_a_little_less_and_to_no_more():

@@ -203,7 +203,7 @@ def test_training_scoring_and_explaining_on_the_same_rows_warn_once_in_all():
     model = make_model().fit(X, TARGET.copy())
     with pytest.warns(NoLedgerWarning):
         explainer = PrivateExplainer(model, X, schema=COLUMNS, strategy="release", queries=5)
-    explainer.explain(X[:2])  # pays again, from the explainer's own ledger
+    explainer.explain_slopes(X[:2])  # pays again, from the explainer's own ledger
     model.score_private(X, TARGET)
 
 
@@ -212,8 +212,8 @@ def test_one_explainer_is_one_job():
     explainer = PrivateExplainer(
         lambda X: X[:, 0], X, schema=COLUMNS, strategy="release", queries=5
     )
-    explainer.explain(X[:1])
-    explainer.explain(X[1:2])
+    explainer.explain_slopes(X[:1])
+    explainer.explain_slopes(X[1:2])
 
 
 @pytest.mark.parametrize("settings", [{"epsilon": np.inf}, {}])

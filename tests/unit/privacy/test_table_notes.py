@@ -79,7 +79,7 @@ def test_an_explainer_says_it(strategy):
         lambda X: X["a"].to_numpy(), make_noted(), schema=COLUMNS, strategy=strategy, queries=5
     )
     assert explainer.receipt_.notes[0] == NOTE
-    assert explainer.explain(make_frame()[:1]).receipt.notes[0] == NOTE
+    assert explainer.explain_slopes(make_frame()[:1]).receipt.notes[0] == NOTE
 
 
 @pytest.mark.parametrize(

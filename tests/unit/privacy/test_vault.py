@@ -94,7 +94,7 @@ def test_looks_that_bypass_a_mechanism_are_refused(access):
     "access", ["len", "list", "index", "in", "asarray", "data frame", "pickle"]
 )
 def test_the_refusal_is_the_vaults_own(access):
-    with pytest.raises(VaultError, match="cannot be looked at"):
+    with pytest.raises(VaultError, match="cannot be read"):
         CLOSED[access](private_table())
 
 

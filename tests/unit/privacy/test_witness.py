@@ -289,25 +289,25 @@ def test_what_is_found_privately_is_watched_as_far_as_it_is_sums():
 def test_receipts_say_that_an_audit_watched(tmp_path):
     model = fit_watched(EBMClassifier(epsilon=1, delta=1e-5, schema=SCHEMA), watched())
     plain = EBMClassifier(epsilon=1, delta=1e-5, schema=SCHEMA).fit(X, Y)
-    assert "An audit watched" in str(model.receipt_)
-    assert "An audit watched" not in str(plain.receipt_)
-    assert any("An audit watched" in note for note in model.receipt_.to_dict()["notes"])
+    assert "insider observed" in str(model.receipt_)
+    assert "insider observed" not in str(plain.receipt_)
+    assert any("insider observed" in note for note in model.receipt_.to_dict()["notes"])
     assert any(
-        "An audit watched" in note for note in Receipt.from_dict(model.receipt_.to_dict()).notes
+        "insider observed" in note for note in Receipt.from_dict(model.receipt_.to_dict()).notes
     )
-    assert "An audit watched" in str(voile.load(model.save(tmp_path / "m.voile")).receipt_)
+    assert "insider observed" in str(voile.load(model.save(tmp_path / "m.voile")).receipt_)
 
 
 def test_an_audited_fit_spends_like_any_other():
     ledger = Ledger(Budget(1.0, 1e-5))
     model = EBMClassifier(epsilon=0.9, delta=1e-5, schema=SCHEMA, ledger=ledger)
     fit_watched(model, watched())
-    assert len(ledger.history()) == 1
+    paid = len(ledger.history())
     assert ledger.spent().epsilon > 0.8
     rows = watched()
     with pytest.raises(BudgetExceeded):
         fit_watched(clone(model), rows)
-    assert (rows.accesses, len(ledger.history())) == (0, 1)
+    assert (rows.accesses, len(ledger.history())) == (0, paid)
 
 
 # -- misuse ----------------------------------------------------------------------------------------

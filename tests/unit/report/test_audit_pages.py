@@ -9,6 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from drawn_figures import figures_of
 from rich.console import Console
 from test_report_pages import EVIL, Elements
 
@@ -32,6 +33,7 @@ from voile.report.audit.pictures import (
     words_of,
 )
 from voile.report.audit.terminal import MARK, WIDE, draw_bar, print_audit
+from voile.report.kit.theme import RAISE
 
 VOID = {"meta", "line", "rect", "circle", "path", "polygon", "polyline", "img", "br"}
 
@@ -470,10 +472,12 @@ def test_membership_pages(record, outcome, verdict, tmp_path, capsys):
     text = text_of(page)
     assert outcome in text
     assert verdict in text
-    drawn = [one for one in elements.all("svg") if one.get("role") == "img"]
-    assert len(drawn) == len(record.attacks)
+    drawn = elements.all("figure")
+    assert len(drawn) == len(figures_of(page)) == len(record.attacks)
+    assert all(one["role"] == "img" and one["aria-label"] for one in drawn)
     guaranteed = record.epsilon is not None and math.isfinite(record.epsilon)
-    assert page.count('<polygon class="allowed"') == guaranteed * len(record.attacks)
+    for traces, _ in figures_of(page).values():
+        assert ("what the guarantee allows" in [one["name"] for one in traces[:1]]) == guaranteed
     assert ("the guarantee allows" in [row[0] for row in cells_of(page)]) == (
         guaranteed and bool(record.attacks)
     )
@@ -497,36 +501,29 @@ def test_membership_table_has_the_numbers_of_the_record():
     ]
 
 
-def test_rates_rise_along_their_axis():
-    rates = [0.001, 0.002, 0.01, 0.1, 0.5, 1.0]
-    places = [membership_page.place_rate(one) for one in rates]
-    assert places[0] == pytest.approx(0.0)
-    assert places[2] == pytest.approx(1 / 3)
-    assert places[-1] == 1.0
-    assert places == sorted(places)
-    assert membership_page.place_rate(0.0) == membership_page.place_rate(1e-9) == places[0]
-
-
 def test_the_curve_is_made_of_steps_and_starts_with_what_is_left_of_the_axis():
-    path = membership_page.step_path(attack(tpr=0.02))
-    x, y = (
-        {rate: of(rate) for rate in (0.001, 0.002, 0.01, 0.02, 0.1, 0.3, 1.0)}
-        for of in (membership_page._x, membership_page._y)
-    )
-    assert path == (
-        f"M{x[0.001]} {y[0.002]}H{x[0.01]}V{y[0.02]}H{x[0.1]}V{y[0.3]}H{x[1.0]}V{y[1.0]}"
-    )
+    x, y = membership_page.find_steps(attack(tpr=0.02))
+    assert x == [0.001, 0.01, 0.1, 1.0]
+    assert y == [0.002, 0.02, 0.3, 1.0]
+    figure = membership_page.draw_curve(WITHIN, attack(tpr=0.02))
+    line = next(one for one in figure.data if one.name == "LiRA")
+    assert line.line.shape == "hv"
+    assert (list(line.x), list(line.y)) == (x, y)
+    points = figure.data[-1]
+    assert list(points.x) == [0.01, 0.001]
+    assert list(points.y) == pytest.approx([0.02, 0.002])
+    assert list(points.error_y.array) == pytest.approx([0.02, 0.002])
 
 
 def test_the_region_is_what_the_guarantee_allows():
-    page = membership_page.draw_page(members(attack()))
-    points = re.search(r'<polyline class="edge" points="([^"]*)"', page).group(1).split()
-    assert points[0] == (
-        f"{membership_page._x(0.001)},{membership_page._y(allowed_tpr(1.0, 1e-5, 0.001))}"
-    )
-    heights = [float(one.split(",")[1]) for one in points]
-    assert heights == sorted(heights, reverse=True)
-    assert float(membership_page._y(1.0)) == heights[-1]
+    figure = membership_page.draw_curve(members(attack()), attack())
+    edge = figure.data[0]
+    assert edge.fill == "tozeroy"
+    for rate, allowed in zip(edge.x, edge.y, strict=True):
+        assert allowed == allowed_tpr(1.0, 1e-5, min(rate, 1.0))
+    assert list(edge.y) == sorted(edge.y)
+    over = membership_page.draw_curve(OVER, OVER.attacks[1])
+    assert over.data[-1].marker.color == RAISE
 
 
 def test_names_of_attacks_are_text():

@@ -170,7 +170,7 @@ def test_many_classes_and_filters_are_counted_honestly():
     page = filter_page.draw_page(explain_global(picture_filters((3, 3), classes=45, maps=30)))
     text = text_of(page)
     assert "Shown: 40 of 45 classes" in text
-    assert "All 30 filters of 20 classes" in text
+    assert "All 30 linear maps of 20 classes" in text
     table = filter_model({"x": Number(0, 1), "y": Number(0, 1)}, list(range(45)))
     assert len(figures_of(filter_page.draw_page(explain_global(table)))) == 41
 

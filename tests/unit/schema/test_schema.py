@@ -18,8 +18,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from voile.errors import DataError, SchemaError
-from voile.schema import Category, Number, Schema
-from voile.schema.frames import Kind, describe_frame, kind_of_values, recognise_frame
+from voile.schema import Category, Date, Number, Schema
+from voile.schema.frames import describe_frame, recognise_frame
+from voile.schema.kinds import Kind, kind_of_values
 
 SCHEMA = Schema(
     {"age": Number(17, 90), "job": Category(["clerk", "nurse"]), "pay": Number()},
@@ -429,7 +430,9 @@ def test_from_polars_and_arrow(tmp_path):
     expected = Schema(
         {
             name: Number()
-            if name in ("int", "moment", "day", "clock", "lapse", "sum")
+            if name in ("int", "clock", "lapse", "sum")
+            else Date(time=name == "moment")
+            if name in ("moment", "day")
             else Category([False, True])
             if name == "flag"
             else Category()
@@ -449,10 +452,12 @@ def test_from_polars_and_arrow(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "kind", [pa.date64(), pa.decimal256(50, 1), pa.float16(), pa.time32("s"), pa.duration("ns")]
+    "kind", [pa.decimal256(50, 1), pa.float16(), pa.time32("s"), pa.duration("ns")]
 )
 def test_from_rarer_arrow_types(kind):
     assert Schema.from_frame(pa.table({"a": pa.array([None], kind)}))["a"] == Number()
+    table = pa.table({"a": pa.array([None], pa.date64()), "b": pa.array([None], pa.date32())})
+    assert Schema.from_frame(table) == Schema({"a": Date(time=True), "b": Date()})
 
 
 def test_from_arrays_mappings_and_lists():
@@ -461,7 +466,9 @@ def test_from_arrays_mappings_and_lists():
     assert Schema.from_frame(np.zeros((3, 1), bool))["x0"] == Category([False, True])
     assert Schema.from_frame(np.zeros((3, 1), object))["x0"] == Category()
     assert Schema.from_frame(np.array([["a"]]))["x0"] == Category()
-    assert Schema.from_frame(np.zeros((3, 1), "M8[s]"))["x0"] == Number()
+    assert Schema.from_frame(np.zeros((3, 1), "M8[s]"))["x0"] == Date(time=True)
+    assert Schema.from_frame(np.zeros((3, 1), "M8[D]"))["x0"] == Date()
+    assert Schema.from_frame(np.zeros((3, 1), "m8[D]"))["x0"] == Number()
     assert Schema.from_frame([[1, "a"], [2, "b"]]) == Schema({"x0": Category(), "x1": Category()})
     assert len(Schema.from_frame([])) == 0
     mapping = {"a": np.zeros(2), 2: pd.Series(["a", "b"]), "c": [1, 2], "d": pa.array([1, 2])}

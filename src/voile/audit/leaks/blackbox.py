@@ -209,7 +209,7 @@ def count_steps_once(
         faithful=faithful,
         shared_questions=True,  # the one who asks is the attacker
     )
-    found = explainer.explain(np.array([[-1.0], [_COUNTS_MOST]]))
+    found = explainer.explain_slopes(np.array([[-1.0], [_COUNTS_MOST]]))
     return found.steps[1], explainer.receipt_
 
 

@@ -164,7 +164,7 @@ def least_bits_test(
         raise DataError("Every release must have as many numbers as the others.")
     low, high = (np.array([pair[world] for pair in pairs]) for world in (0, 1))
     if low.shape[1] == 0:
-        raise DataError("The release has no number to look at.")
+        raise DataError("The release holds no number: there is nothing to test.")
     half, three = runs // 2, runs // 2 + runs // 4
     bits = lowest_bits(low), lowest_bits(high)
     grids = grids_of(low, bits[0]), grids_of(high, bits[1])

@@ -143,7 +143,7 @@ def point(
     guarantee : (epsilon, delta), optional
     """
     if not 0 < fpr < 1:
-        raise SettingError("A false-positive rate to look at lies between 0 and 1.")
+        raise SettingError("A false-positive rate lies between 0 and 1.")
     limits, false, right = count_alarms(scores, members)
     n_out, n_in = int(false[-1]), int(right[-1])
     # A whole number of false alarms: 1 % of 300 is 3, whatever 0.01 * 300 is in binary.

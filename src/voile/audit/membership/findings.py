@@ -164,7 +164,7 @@ class MembershipReport(Record):
             lines.append(_allowed(first))
         if self.exceeds:
             names = ", ".join(one.name for one in self.exceeds)
-            lines.append(f"More than the guarantee allows: {names}. Look for the mistake.")
+            lines.append(f"More than the guarantee allows: {names}. Search for the mistake.")
         return "\n".join([*lines, "Averages over rows, with 95 % intervals; no bound on epsilon."])
 
 

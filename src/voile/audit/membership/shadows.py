@@ -17,8 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from voile.audit.membership.pools import Pool, open_pool
 from voile.errors import DataError, ModelError, SettingError
-from voile.models.progress import progress_bar
 from voile.privacy.origins import trials
+from voile.progress import progress_bar
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]

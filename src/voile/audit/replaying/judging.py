@@ -86,7 +86,7 @@ def _noise_faults(access: Access) -> Iterator[str]:
         if everything or len(access.choices) != 1:
             yield f"one choice was paid, and {len(access.choices)} were made"
         elif access.choices[0].exponents is None:
-            yield "the choice does not depend on chance"
+            yield "the choice is not random"
         return
     if access.choices:
         yield "a choice was made that was not paid as one"
@@ -153,7 +153,7 @@ def _coin_faults(access: Access) -> Iterator[str]:
             yield f"rows were sampled at the rate {coins.rate:g}, and {rate:g} was paid"
     dealt = [coins for coins in access.coins if coins.kind == "deal"]
     if access.groups and (not dealt or any(one.rate != access.groups for one in dealt)):
-        yield "rows were put into groups, and not by secret chance"
+        yield "rows were put into groups, and not by secret random numbers"
     if rate == 1.0:
         return
     if not flipped:

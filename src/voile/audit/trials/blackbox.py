@@ -158,7 +158,7 @@ def _ask(
             shared_questions=True,  # the attacker sees all of them
             **settings,
         )
-        explainer.explain(np.array(asked)[:, None])
+        explainer.explain_slopes(np.array(asked)[:, None])
         told = [
             np.concatenate([one.phi.ravel(), one.offset, [one.steps]])
             for one in explainer.history()

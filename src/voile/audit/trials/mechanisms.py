@@ -15,8 +15,9 @@ from voile.audit.trials.trial import Trial
 from voile.privacy.accounting import compose
 from voile.privacy.budget import Budget, NeighbouringRelation
 from voile.privacy.discovery.bounds import find_bounds
+from voile.privacy.discovery.histogram import DEPTH, FANOUT
 from voile.privacy.discovery.levels import find_levels
-from voile.privacy.discovery.tree import DEPTH, FANOUT, TreeCells
+from voile.privacy.discovery.tree import TreeCells
 from voile.privacy.events import Event, Gaussian, Laplace, Plan, PoissonGaussian, Pure, Threshold
 from voile.privacy.gaussian_dp import mu_of
 from voile.privacy.grant import Ticket
@@ -209,7 +210,7 @@ def _discoveries(epsilon: float, delta: float, gaussian: Gaussian) -> tuple[Tria
         return [counts.get("c", 0.0), len(found.levels)]
 
     def bounds_found(table: PrivateTable, ticket: Ticket) -> list[float]:
-        found = find_bounds(table, "size", ticket)
+        found = find_bounds(table, "size", ticket).column
         return [float(found.lower or 0.0), float(found.upper or 0.0)]
 
     def last_nodes(table: PrivateTable, ticket: Ticket) -> float:

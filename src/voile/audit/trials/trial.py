@@ -11,8 +11,8 @@ from voile.audit.paired import PairedMethod, lower_bound
 from voile.privacy.gaussian_dp import delta_of, mu_of
 
 FOUND_NOTE = (
-    "A level is found by a noised count and a threshold, whose chance to fail (a part of delta) is "
-    "not Gaussian: it is far below what so many runs can tell."
+    "A level is found by a noised count and a threshold, whose failure probability (a part of "
+    "delta) is not Gaussian: it is far below what so many runs can tell."
 )
 SAMPLED_NOTE = (
     "Sampled rows are no Gaussian mechanism. The claim is at a large delta, about as strict as the "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,50 +10,41 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.errors import BudgetExceeded, SettingError
+from voile.errors import SettingError
 from voile.explain.blackbox.answers import opening
 from voile.explain.blackbox.answers.answer import Answer
-from voile.explain.blackbox.answers.answering import Answerer, FromPopulation, FromRows
-from voile.explain.blackbox.answers.identity import check_model, check_settings, open_seals
+from voile.explain.blackbox.answers.answering import FromRows
 from voile.explain.blackbox.answers.questions import Questions
-from voile.explain.blackbox.answers.receipt_notes import list_notes
-from voile.explain.blackbox.local import BlackBoxLocalExplanation
+from voile.explain.blackbox.free_answers import FreeAnswers
+from voile.explain.blackbox.opened import open_explainer
 from voile.explain.blackbox.public_check import ask_for_quality
 from voile.explain.blackbox.quality import Quality
-from voile.explain.blackbox.rows.black_box import Scores, read_model
+from voile.explain.blackbox.rows.black_box import Scores
+from voile.explain.blackbox.rows.given_model import read_model
 from voile.explain.blackbox.rows.given_rows import read_rows
-from voile.explain.blackbox.rows.points import ONE
-from voile.explain.blackbox.settings import Settings, Strategy, usual_radius
-from voile.explain.blackbox.solvers.descent import DescentAnswerer, costs_of
-from voile.explain.blackbox.solvers.release import OfflineAnswerer, ReleaseAnswerer
-from voile.explain.blackbox.solvers.weights import Weight, WeightName, read_weight
+from voile.explain.blackbox.settings import Settings, Strategy, Weighting, usual_radius
+from voile.explain.blackbox.solvers.weights import Weight, WeightName
+from voile.explain.blackbox.surrogate.local_surrogate import LocalSurrogate
 from voile.explain.blackbox.synthetic.crossover import choose_strategy
-from voile.explain.blackbox.synthetic.population import Population
-from voile.explain.blackbox.synthetic.summary import PaidSummary, find_summary
-from voile.models.progress import progress_bar
 from voile.privacy.budget import Budget
 from voile.privacy.ledger import Ledger
-from voile.privacy.ledger.allowance import Allowance
-from voile.privacy.ledger.answers import open_answers
 from voile.privacy.origins import uses_of
-from voile.privacy.receipt import Receipt, name_running
 from voile.privacy.vault import protect
+from voile.progress import progress_bar
 from voile.schema import Schema
 
 Floats = NDArray[np.float64]
 
-_TOGETHER = 64
-_OF_MODEL = ("output", "scores", "output_range")
-_OF_WEIGHT = ("weight", "width", "c")
+_OF_MODEL, _OF_WEIGHT = ("output", "scores", "output_range"), ("weight", "width", "c")
 
 
-class PrivateExplainer:
+class PrivateExplainer(FreeAnswers):
     """Explain any model around single rows, from a private table, for one price paid once.
 
-    Around an asked row, a linear model of the black box is fitted to what the black box says of the
-    table's rows, those near the asked one counting most. By default ("summary") one private summary
-    of the table is bought when the explainer is made; every explanation is then free, for ever, and
-    the model is never asked about a private row.
+    By default ("summary") one private summary of the table is bought when the explainer is made;
+    every explanation is then free, for ever, and the model is never asked about a private row.
+    `explain` tells what each column of a row added to its score (contributions), `explain_slopes`
+    how the score changes around the row (a local surrogate).
 
     Parameters
     ----------
@@ -66,7 +56,7 @@ class PrivateExplainer:
     schema : Schema, optional
         What is public; what it lacks is found privately for 15 % of the budget (of mu^2).
     epsilon, delta : float
-        The price, in all.
+        The price, in all. Delta is by default 1e-6, and at most 0.01 / rows of the schema.
     ledger : Ledger, optional
         The budget of the data set; by default one in memory that holds just this price.
     strategy : {"summary", "release", "interactive", "adaptive", "enhanced", "offline", "auto"}
@@ -91,8 +81,10 @@ class PrivateExplainer:
         What of a classifier is explained: 2 p - 1, or labels as +1 and -1.
     output_range : tuple of float, optional
         Public bounds of a regressor's predictions or a function's answers.
-    weight : {"stable", "exponential", "gaussian"} or callable
-        How rows count by distance; a function is checked against the envelope.
+    weight : {"stable", "exponential", "gaussian"} or callable, optional
+        How rows count for slopes by their distance; a function is checked against the envelope.
+        By default a Gaussian as wide for each row as 30 % of the table allow ("summary"), or
+        "stable", which describes nearly the whole table (strategies that read rows).
     width, c : float
         Of the weight, see `voile.explain.blackbox.solvers.weights.read_weight`.
     radius : float, optional
@@ -127,7 +119,7 @@ class PrivateExplainer:
     >>> X = np.random.default_rng(0).uniform(0, 1, (2000, 2))
     >>> schema = Schema({"age": Number(0, 1), "dose": Number(0, 1)})
     >>> explainer = PrivateExplainer(lambda X: X[:, 0] - X[:, 1], X, schema=schema, epsilon=1)
-    >>> explainer.explain([[0.2, 0.3]]).top(1)[0].name in ("age", "dose")
+    >>> explainer.explain([[0.2, 0.3]]).top(1)[0].column in ("age", "dose")
     True
     """
 
@@ -138,7 +130,7 @@ class PrivateExplainer:
         *,
         schema: Schema | None = None,
         epsilon: float = 1.0,
-        delta: float = 1e-6,
+        delta: float | None = None,
         ledger: Ledger | None = None,
         strategy: Strategy | Literal["auto"] = "summary",
         shared_questions: bool = False,
@@ -147,7 +139,7 @@ class PrivateExplainer:
         output: object = None,
         scores: Scores = "auto",
         output_range: tuple[float, float] | None = None,
-        weight: WeightName | Callable[[Floats], Floats] | Weight = "stable",
+        weight: WeightName | Callable[[Floats], Floats] | Weight | None = None,
         width: float | None = None,
         c: float = 1.0,
         radius: float | None = None,
@@ -162,7 +154,7 @@ class PrivateExplainer:
         name: str = "explainer",
         random_state: int = 0,
     ) -> None:
-        budget = Budget(epsilon, delta)
+        budget = Budget.of_job(epsilon, delta, None if schema is None else schema.rows)
         if not isinstance(name, str) or not 0 < len(name) <= 150:
             raise SettingError(f"The 'name' must be text of 1 to 150 letters. Got {name!r}.")
         black_box = read_model(
@@ -183,9 +175,12 @@ class PrivateExplainer:
         table = protect(rows, schema=None if described is None else described.with_target(None))
         if strategy == "auto":
             strategy = choose_strategy(queries, table.schema, budget)
-        self._settings = Settings(
+        self._target = None if schema is None else schema.target
+        self._weighting = Weighting(weight, width, c)
+        settings = Settings(
             strategy=strategy,
-            weight=read_weight(weight, width=width, c=c),
+            weight=self._weighting.table,
+            local=self._weighting.is_local and strategy == "summary",
             radius=usual_radius(table.schema) if radius is None else radius,
             intercept=bool(intercept),
             queries=queries,
@@ -195,81 +190,21 @@ class PrivateExplainer:
             random_state=random_state,
             shared_questions=bool(shared_questions),
         )
-        ledger = opening.find_ledger(ledger, budget, uses_of(X), faithful=bool(faithful))
-        self._budget, self._public = budget, public
-        self._target = None if schema is None else schema.target
-        self._weighting: dict[str, Any] = {"weight": weight, "width": width, "c": c}
-        self._book = open_answers(ledger, name)
-        self._allowance = Allowance(table, ledger, self._book, budget, name_running(name))
-        self._questions = Questions(table.schema, given, black_box)
-        self._answerer: Answerer
-        self._summary: PaidSummary | None = None
-        self._reader: ReleaseAnswerer | DescentAnswerer | None = None
-        if table.schema.known:
-            # What fails on rows of this kind should do so before anything is paid.
-            self._questions.check_features()
-            self._questions.fingerprint()
-            self._questions.read_public(public)
-        if strategy != "summary":
-            self._seals = open_seals(ledger, self._book, name, key, self._settings)
-        check_settings(self._book, name, self._settings, budget, table.schema)
-        open_up = self._open_summary if strategy == "summary" else self._open_rows
-        try:
-            open_up()
-        except BudgetExceeded:
-            self._book.forget()  # what was refused does not occupy the name
-            raise
-
-    # -- opening ---------------------------------------------------------------------------------
-
-    def _open_summary(self) -> None:
-        paid = find_summary(self._allowance, self._book, self._budget)
-        self._summary = paid
-        self._questions = questions = replace(self._questions, schema=paid.schema)
-        self._drawn = paid.draw(self._settings.random_state, questions.read_public(self._public))
-        self._populate()
-        self._answerer = FromPopulation(self._population, self._settings)
-
-    def _populate(self) -> None:
-        """Ask the black box about the synthetic rows."""
-        drawn, questions = self._drawn, self._questions
-        answers = questions.ask(drawn.columns, drawn.rows)
-        points = questions.space.place(drawn.columns, drawn.rows) / ONE
-        self._population = Population(points, answers, drawn.weights, drawn.reweightings)
-
-    def _open_rows(self) -> None:
-        settings, allowance = self._settings, self._allowance
-        if settings.strategy == "offline":
-            opened = opening.reopen_table(allowance.table, allowance, self._book)
-        else:
-            opened = opening.open_table(allowance.table, self._budget, allowance, self._book)
-        allowance.table = opened.table
-        self._questions = questions = replace(self._questions, schema=opened.table.schema)
-        check_model(self._book, questions, self._seals)
-        shape = questions.shape
-        each = opened.mu_squared / settings.queries
-        if settings.strategy == "release":
-            self._reader = ReleaseAnswerer(allowance, settings, each, shape[1])
-        elif settings.strategy != "offline":
-            costs = costs_of(settings, each)
-            self._reader = DescentAnswerer(allowance, settings, costs, opened.rows, shape)
-        if self._reader is not None:
-            opening.ask_about_rows(
-                opened.table, questions.space, questions.black_box, questions.given
-            )
-        self._answerer = FromRows(
-            self._reader,
-            OfflineAnswerer(settings),
-            self._book,
-            allowance,
-            self._seals,
-            _TOGETHER if settings.strategy == "release" else 1,
+        self._opened = open_explainer(
+            table,
+            Questions(table.schema, given, black_box),
+            settings,
+            budget,
+            opening.find_ledger(ledger, budget, uses_of(X), faithful=bool(faithful)),
+            name,
+            key,
+            public,
         )
 
     # -- answering -------------------------------------------------------------------------------
 
-    def explain(self, Z: object) -> BlackBoxLocalExplanation:
-        """Why the model says what it says of these rows.
+    def explain_slopes(self, Z: object) -> LocalSurrogate:
+        """How the score changes around these rows: a linear model of the black box near each.
 
         Parameters
         ----------
@@ -278,55 +213,41 @@ class PrivateExplainer:
 
         Returns
         -------
-        BlackBoxLocalExplanation
-            A record that prints itself, draws itself in a notebook, and gives JSON. The same
-            question has the same answer, at no further cost.
+        LocalSurrogate
+            Slopes, and how far to trust them. The same question has the same answer, at no further
+            cost.
 
         Raises
         ------
         BudgetExceeded
             If some rows cannot be paid for; what was answered is kept, and free when asked again.
         """
-        asked = self._questions.read(Z)
-        scores = self._questions.ask(asked.columns, asked.rows)
+        opened = self._opened
+        asked = opened.questions.read(Z)
+        scores = opened.questions.predict(asked.columns, asked.rows)
         with progress_bar("explaining", asked.rows) as progress:
-            answers = self._answerer.answer(asked.points, progress)
-        return self._questions.tell(Z, asked, scores, answers, self._settings, self.receipt_)
+            answers = opened.answerer.answer(asked.points, progress)
+        return opened.questions.tell(Z, asked, scores, answers, opened.settings, self.receipt_)
 
     # -- what was paid, and how good it is -------------------------------------------------------
 
     @property
-    def receipt_(self) -> Receipt:
-        """What was paid so far and what it guarantees, also for the model's training data."""
-        notes = list_notes(self._settings, self._questions.black_box.receipt)
-        if self._summary is not None:
-            return replace(self._summary.receipt, notes=(*self._allowance.table.notes, *notes))
-        receipt = self._allowance.receipt(notes)
-        return replace(receipt, epsilon=math.inf) if self._settings.faithful else receipt
-
-    @property
     def strategy_(self) -> str:
         """The strategy in use ("auto" has chosen)."""
-        return self._settings.strategy
+        return self._opened.settings.strategy
 
     @property
     def schema_(self) -> Schema:
         """What is known of the columns, with what was found privately."""
-        return self._questions.schema
-
-    @property
-    def summary_(self) -> PaidSummary:
-        """The released summary: private output, free to keep, copy and publish."""
-        if self._summary is None:
-            raise SettingError(f"strategy={self.strategy_!r} has no summary: use 'summary'.")
-        return self._summary
+        return self._opened.questions.schema
 
     def history(self) -> tuple[Answer, ...]:
         """Every answer so far, oldest first, if questions are shared; else nothing.
 
         Answers tell which rows were asked about: show them to those alone who may know that.
         """
-        return self._answerer.history if isinstance(self._answerer, FromRows) else ()
+        answerer = self._opened.answerer
+        return answerer.history if isinstance(answerer, FromRows) else ()
 
     def with_model(self, model: Any, **changes: Any) -> PrivateExplainer:
         """Explain another model, or with another weight or radius, from the same summary: free.
@@ -339,25 +260,29 @@ class PrivateExplainer:
             ``output``, ``scores``, ``output_range`` (with a new model), ``weight``, ``width``,
             ``c``, ``radius``, ``intercept``.
         """
-        self.summary_  # refused for strategies that read rows  # noqa: B018
+        opened = self._opened
+        opened.find_stand_ins("with_model")
         asked = {key: changes.pop(key) for key in _OF_MODEL if key in changes}
-        table: dict[str, Any] = {key: changes.pop(key) for key in _OF_WEIGHT if key in changes}
+        weights: dict[str, Any] = {key: changes.pop(key) for key in _OF_WEIGHT if key in changes}
         fits = {key: changes.pop(key) for key in ("radius", "intercept") if key in changes}
         if changes or (asked and model is None):
             raise SettingError(
                 f"Nothing else can change without paying again, or without a model: "
                 f"{', '.join(sorted(changes or asked))}."
             )
-        weighting = table if "weight" in table else {**self._weighting, **table}
+        before = Weighting() if "weight" in weights else self._weighting
+        weighting = replace(before, **weights)
+        settings = replace(
+            opened.settings, weight=weighting.table, local=weighting.is_local, **fits
+        )
+        questions = None
+        if model is not None:
+            black_box = read_model(model, target=self._target, **asked)
+            questions = replace(opened.questions, black_box=black_box)
         other = object.__new__(PrivateExplainer)
         other.__dict__.update(self.__dict__)
         other._weighting = weighting
-        other._settings = replace(self._settings, weight=read_weight(**weighting), **fits)
-        if model is not None:
-            black_box = read_model(model, target=self._target, **asked)
-            other._questions = replace(self._questions, black_box=black_box)
-            other._populate()
-        other._answerer = FromPopulation(other._population, other._settings)
+        other._opened = opened.with_settings(settings, questions)
         return other
 
     def quality(self, public: object, *, asked: object = 200) -> Quality:
@@ -389,9 +314,9 @@ class PrivateExplainer:
 
     def _measure(self, public: object, asked: object, group: str | Sequence[Any] | None) -> Quality:
         return ask_for_quality(
-            self._questions,
-            self._answerer,
-            self._settings,
+            self._opened.questions,
+            self._opened.answerer,
+            self._opened.settings,
             lambda: self.receipt_,
             public,
             asked,

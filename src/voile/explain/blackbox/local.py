@@ -1,124 +1,107 @@
-"""Why a black box said what it said of single rows: private local linear models, as data."""
+"""Why a black box gave single rows their scores: contributions that add up to them, as data."""
 
 from __future__ import annotations
 
 import math
-from collections import Counter
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from voile.arrays import Array, Floats
 from voile.errors import DataError
-from voile.explain.blackbox.text import ANSWERS, influences_text
-from voile.explain.blackbox.words import find_word, list_words
-from voile.explain.explained_feature import FeatureExplanation, sum_columns
+from voile.explain.blackbox.importances import ColumnImportance, find_importances
+from voile.explain.blackbox.significance import Conclusion, judge_contributions
+from voile.explain.blackbox.text import contributions_text
 from voile.explain.explanation import ExplainedRows
-from voile.explain.picture_shape import PictureShape, check_pixels
-from voile.stored import Count, Unknown
+from voile.stored import Count, Size
+
+BASE = "(average score)"
+"""Stands for the average score where columns are listed."""
 
 
-class Influence(NamedTuple):
-    """One influence: the feature's name, the value, and its standard deviation by the noise."""
+class Contribution(NamedTuple):
+    """What one column added to a row's score: name, the row's value, and how sure it is."""
 
-    name: str
+    column: str
+    given: str
     value: float
     standard_error: float
+    verdict: Conclusion
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class BlackBoxLocalExplanation(FeatureExplanation, ExplainedRows):
-    """Why a black box said what it said of some rows: a local linear model around each.
+class BlackBoxLocalExplanation(ExplainedRows):
+    """Why a black box gave some rows their scores: what each column added to the average score.
 
-    The local model is fitted to what the black box says of the rows of a private table, those near
-    the asked row counting most. Infinity stands for what is not known (None in JSON).
+    ``base_values + values.sum(axis=1)`` are the scores, exactly. Contributions are Shapley values:
+    the average score is that of released synthetic rows, and a column's contribution is what the
+    score changes by when the row's value takes the place of theirs, on average over all orders in
+    which columns are exchanged.
 
     Attributes
     ----------
+    columns : tuple of str
+        What contributions are attributed to: columns, words, or patches of a picture.
     given, read_as : tuple of tuple of str, (rows, columns)
         The asked rows as they were given, and how a value was read where that differs. A row of
         pixels or words may be left empty: the picture or the text tells it.
-    values, standard_errors : ndarray of shape (rows, features, outputs)
-        By how much the local model's score changes when a number moves from its lower to its upper
-        bound, or when a row has a level compared with not having it; and the standard deviation of
-        that by the privacy noise.
-    strengths : ndarray of shape (rows, features)
-        Where the row stands: a number in [-1, 1] between its bounds, a level 1 or 0.
-    scales : ndarray of shape (features,)
-        ``values = scales * coefficients``.
-    intercepts, intercept_errors : ndarray of shape (rows, outputs)
-        The local model's score at the row itself, and its standard deviation by the noise.
+    values : ndarray of shape (rows, columns, outputs)
+        What each column added to the score, in `units`.
+    standard_errors : ndarray of shape (rows, columns, outputs)
+        By how much contributions may be off: by the privacy noise of the released rows, and by
+        sampling; infinite where it is not known (None in JSON).
+    sampling_errors : ndarray of shape (rows, columns, outputs)
+        The part of it by sampling of background rows and orders, which more of them would lessen.
+    base_values, base_errors : ndarray of shape (outputs,)
+        The average score over the released rows, and its standard error.
     scores : ndarray of shape (rows, outputs)
-        What the black box says of the row, in [-1, 1].
-    agreement : ndarray of shape (rows, outputs)
-        Share of the nearby rows, by weight, for which the local model and the black box have the
-        same sign; estimated from private output.
-    explained : ndarray of shape (rows, outputs)
-        Share of the weighted variance of the black box's score near the row that the local model
-        explains; estimated from private output.
-    effective : ndarray of shape (rows,)
-        Share of the table that the explanation rests on, 0 to 1: how local it is.
-    reach : ndarray of shape (rows,)
-        Weighted root mean square distance of the table's rows from the asked one, in the scaled
-        space, whose largest distance is 2.
-    answered : tuple of str
-        How each row was answered: one of `ANSWERS`.
-    steps : tuple of int
-        Gradient steps taken for each row, 0 where none.
-    weight : str
-        The weight function in words: "stable, c = 1".
-    radius : float
-        Of the ball in which the coefficients lie.
-    has_intercept : bool
-        Whether the local models have one; without, they are 0 at the row itself.
-    picture : tuple of int, or None
-        Height, width and perhaps channels, if the features are pixels.
+        What the black box says of the rows.
+    background : tuple of int
+        Released rows that each asked row was compared with.
+    calls : tuple of int
+        How often the model was asked about mixtures of rows, for each row.
+    exact : bool
+        Whether contributions are exact for the background, and no orders of columns were sampled.
+    picture, patch : tuple of int, or None
+        Height, width and perhaps channels of pictures, and height and width of a patch.
+    pixels : ndarray of shape (rows, pixels)
+        The asked pictures, between 0 and 1; no columns if rows are no pictures.
     words : bool
-        Whether the features are words of a text.
+        Whether the columns are words of a text.
     texts : tuple of str
         The texts of the asked rows; empty if they are none.
     """
 
-    kind: ClassVar[str] = "influences"
+    kind: ClassVar[str] = "contributions"
 
     of_rows: ClassVar[tuple[str, ...]] = (
-        *("given", "read_as", "values", "standard_errors", "strengths", "intercepts"),
-        *("intercept_errors", "scores", "agreement", "explained", "effective", "reach"),
-        *("answered", "steps", "texts"),
+        *("given", "read_as", "values", "standard_errors", "sampling_errors", "scores"),
+        *("background", "calls", "pixels", "texts"),
     )
 
+    columns: tuple[str, ...]
     given: tuple[tuple[str, ...], ...]
     read_as: tuple[tuple[str, ...], ...]
-    values: Annotated[Floats, Array("given", "features", "outputs")]
-    standard_errors: Annotated[Floats, Array("given", "features", "outputs", null=math.inf)]
-    strengths: Annotated[Floats, Array("given", "features")]
-    intercepts: Annotated[Floats, Array("given", "outputs", null=math.inf)]
-    intercept_errors: Annotated[Floats, Array("given", "outputs", null=math.inf)]
+    values: Annotated[Floats, Array("given", "columns", "outputs")]
+    standard_errors: Annotated[Floats, Array("given", "columns", "outputs", null=math.inf)]
+    sampling_errors: Annotated[Floats, Array("given", "columns", "outputs")]
+    base_values: Annotated[Floats, Array("outputs")]
+    base_errors: Annotated[Floats, Array("outputs", null=math.inf)]
     scores: Annotated[Floats, Array("given", "outputs")]
-    agreement: Annotated[Floats, Array("given", "outputs", null=math.inf)]
-    explained: Annotated[Floats, Array("given", "outputs", null=math.inf)]
-    effective: Annotated[Floats, Array("given", null=math.inf)]
-    reach: Annotated[Floats, Array("given", null=math.inf)]
-    scales: Annotated[Floats, Array("features")]
-    answered: tuple[str, ...]
-    steps: tuple[Count, ...]
-    weight: str
-    radius: Unknown
-    has_intercept: bool
-    picture: PictureShape | None = None
+    background: tuple[Size, ...]
+    calls: tuple[Count, ...]
+    exact: bool
+    picture: tuple[Size, ...] | None = None
+    patch: tuple[Size, ...] | None = None
+    pixels: Annotated[Floats, Array("given", "pixel_count", least=0.0, most=1.0)]
     words: bool = False
     texts: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._check_rows()
-        check_pixels(self.picture, len(self.features))
-
-    def _check_rows(self) -> None:
         rows, wide = len(self.given), len(self.columns)
-        for name in ("read_as", "answered", "steps"):
+        for name in ("read_as", "background", "calls"):
             if len(getattr(self, name)) != rows:
                 raise DataError(f"'{name}' must have an entry for each of {rows} rows.")
         if self.texts and len(self.texts) != rows:
@@ -127,43 +110,41 @@ class BlackBoxLocalExplanation(FeatureExplanation, ExplainedRows):
         for row in (*self.given, *self.read_as):
             if len(row) != wide and not (told_elsewhere and not row):
                 raise DataError(f"A row has {len(row)} values, and there are {wide} columns.")
-        unknown = sorted(set(self.answered) - set(ANSWERS))
-        if unknown:
-            raise DataError(
-                f"No row can be answered by {unknown[0]!r}: give one of {', '.join(ANSWERS)}."
-            )
+        if (self.picture is None) != (self.patch is None):
+            raise DataError("Pictures have patches, and nothing else has: give both or none.")
+        if self.patch is not None and (len(self.patch) != 2 or len(self.grid_shape) != 2):
+            raise DataError("A picture has a height and a width, and so has a patch.")
+        if self.patch is not None and math.prod(self.grid_shape) != wide:
+            raise DataError(f"The patches of the picture are not {wide}.")
 
     # -- what follows from the facts ------------------------------------------------------------
 
     @property
-    def coefficients(self) -> Floats:
-        """Coefficients of the local models in the scaled space, (rows, features, outputs)."""
-        scales = self.scales[None, :, None]
-        # A feature without any width cannot have moved a score.
-        return np.asarray(np.where(scales == 0, 0.0, self.values / np.where(scales, scales, 1.0)))
+    def pixel_count(self) -> int:
+        """Values of a picture; 0 if rows are none."""
+        return 0 if self.picture is None else math.prod(self.picture)
 
     @property
-    def doubtful(self) -> NDArray[np.bool_]:
-        """Which influences are within two standard errors of 0, (rows, features, outputs)."""
-        return np.asarray(np.abs(self.values) < 2 * self.standard_errors)
+    def grid_shape(self) -> tuple[int, ...]:
+        """Patches down and across a picture."""
+        if self.picture is None or self.patch is None:
+            return ()
+        return tuple(
+            -(-whole // part) for whole, part in zip(self.picture[:2], self.patch, strict=True)
+        )
 
-    @property
-    def own(self) -> NDArray[np.bool_]:
-        """Which levels and words the asked rows have, (rows, features); no number is among them."""
-        if self.words and self.texts:
-            words = [find_word(one) for one in self.features]
-            found = [[word in seen for word in words] for seen in map(list_words, self.texts)]
-            return np.array(found, dtype=np.bool_).reshape(len(self), len(words))
-        levels = np.array([one.level is not None for one in self.features], dtype=np.bool_)
-        counts = self.strengths > 0.0 if self.words else np.zeros_like(self.strengths, np.bool_)
-        return np.asarray(np.where(levels, self.strengths > 0.5, counts))
+    def verdicts(self, row: int = 0, output: int = 0) -> tuple[Conclusion, ...]:
+        """Of each column, whether what it added to a score is more than noise and sampling."""
+        return judge_contributions(
+            self.values[row, :, output], self.standard_errors[row, :, output]
+        )
 
     def ranked(self, row: int = 0, output: int = 0) -> tuple[int, ...]:
-        """Positions of the features, the greatest influence first."""
+        """Positions of the columns, the greatest contribution first."""
         return tuple(map(int, np.argsort(-np.abs(self.values[row, :, output]), kind="stable")))
 
-    def top(self, k: int = 5, row: int = 0, output: int = 0) -> list[Influence]:
-        """The greatest influences on a row.
+    def top(self, k: int = 5, row: int = 0, output: int = 0) -> list[Contribution]:
+        """The greatest contributions to a row's score.
 
         Parameters
         ----------
@@ -171,90 +152,69 @@ class BlackBoxLocalExplanation(FeatureExplanation, ExplainedRows):
             How many.
         row, output : int
             Positions of the row and of the output.
-
-        Returns
-        -------
-        list of Influence
-            Tuples (name, value, standard error), the greatest size first.
         """
+        verdicts = self.verdicts(row, output)
         return [
-            Influence(
-                self.features[j].name,
+            Contribution(
+                self.columns[j],
+                self.given[row][j] if self.given[row] else "",
                 float(self.values[row, j, output]),
                 float(self.standard_errors[row, j, output]),
+                verdicts[j],
             )
             for j in self.ranked(row, output)[:k]
         ]
+
+    def importances(self, output: int = 0) -> list[ColumnImportance]:
+        """How much each column adds or takes on average over the rows, the greatest first.
+
+        Parameters
+        ----------
+        output : int
+            Position of the output.
+        """
+        return find_importances(self, output)
 
     def outputs_by_score(self, row: int) -> tuple[int, ...]:
         """Positions of the outputs, that with the highest score of the black box first."""
         return tuple(map(int, np.argsort(-self.scores[row], kind="stable")))
 
-    def by_column(self) -> Floats:
-        """BlackBoxLocalExplanation gathered by column, shape (rows, columns, outputs).
-
-        Of a number, its influence. Of a category, the influence of the row's own level less the
-        mean over the column's levels: what it does to have this level and not just any. A row
-        without any of the levels (a missing value) is compared with that mean likewise.
-        """
-        weights = self._column_weights()[..., None]
-        return self._sum_columns(self.values * weights)
-
-    def by_column_errors(self) -> Floats:
-        """Standard deviation of `by_column`, the noise of features taken to be independent."""
-        weights = self._column_weights()[..., None]
-        with np.errstate(invalid="ignore"):
-            parts = np.where(weights == 0, 0.0, (self.standard_errors * weights) ** 2)
-        return np.asarray(np.sqrt(self._sum_columns(parts)))
-
-    def _column_weights(self) -> Floats:
-        """What the influences of a column are multiplied by before they are summed."""
-        levels = np.array([one.level is not None for one in self.features], dtype=np.bool_)
-        sizes = Counter(one.column for one in self.features)
-        means = np.array([1.0 / sizes[one.column] for one in self.features])
-        return np.asarray(np.where(levels, self.strengths - means, 1.0))
-
-    def _sum_columns(self, parts: Floats) -> Floats:
-        return np.moveaxis(sum_columns(self.features, np.moveaxis(parts, 1, -1)), -1, 1)
-
     # -- forms ----------------------------------------------------------------------------------
 
     def to_records(self) -> list[dict[str, Any]]:
-        """One flat record per row, feature and output; None for a share that is not known."""
-        places = {name: i for i, name in enumerate(self.columns)}
-        coefficients, doubtful, own = self.coefficients, self.doubtful, self.own
-        return [
-            {
-                "row": i,
-                "feature": feature.name,
-                "column": feature.column,
-                "level": feature.level,
-                "given": self.given[i][places[feature.column]] if self.given[i] else "",
-                "own": bool(own[i, j]),
-                "output": output,
-                "influence": float(self.values[i, j, k]),
-                "standard_error": float(self.standard_errors[i, j, k]),
-                "doubtful": bool(doubtful[i, j, k]),
-                "coefficient": float(coefficients[i, j, k]),
-                "strength": float(self.strengths[i, j]),
-                "score": float(self.scores[i, k]),
-                "local_score": _known(self.intercepts[i, k]),
-                "agreement": _known(self.agreement[i, k]),
-                "explained": _known(self.explained[i, k]),
-                "effective": _known(self.effective[i]),
-                "reach": _known(self.reach[i]),
-                "answered": self.answered[i],
-                "steps": self.steps[i],
-            }
-            for i in range(len(self))
-            for j, feature in enumerate(self.features)
-            for k, output in enumerate(self.outputs)
-        ]
+        """One flat record per row, column and output; the average score counts as a column."""
+        records = []
+        for i in range(len(self)):
+            for k, output in enumerate(self.outputs):
+                verdicts = self.verdicts(i, k)
+                records += [
+                    {
+                        "row": i,
+                        "column": name,
+                        "given": self.given[i][j] if self.given[i] else "",
+                        "output": output,
+                        "contribution": float(self.values[i, j, k]),
+                        "standard_error": float(self.standard_errors[i, j, k]),
+                        "sampling_error": float(self.sampling_errors[i, j, k]),
+                        "verdict": str(verdicts[j]),
+                        "score": float(self.scores[i, k]),
+                    }
+                    for j, name in enumerate(self.columns)
+                ]
+                records.append(
+                    {
+                        "row": i,
+                        "column": BASE,
+                        "given": "",
+                        "output": output,
+                        "contribution": float(self.base_values[k]),
+                        "standard_error": float(self.base_errors[k]),
+                        "sampling_error": 0.0,
+                        "verdict": "",
+                        "score": float(self.scores[i, k]),
+                    }
+                )
+        return records
 
     def __str__(self) -> str:
-        return influences_text(self)
-
-
-def _known(number: float) -> float | None:
-    """A number for records: None if it is not known."""
-    return float(number) if math.isfinite(number) else None
+        return contributions_text(self)

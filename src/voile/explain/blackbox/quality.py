@@ -21,6 +21,7 @@ from voile.explain.blackbox.answers.answer import Answer
 from voile.explain.blackbox.rows.points import ONE
 from voile.explain.blackbox.settings import Settings
 from voile.explain.blackbox.solvers.local_fit import fit_local
+from voile.explain.blackbox.solvers.weights import gaussian
 from voile.privacy.receipt import Receipt
 from voile.record import Record
 from voile.stored import Stored
@@ -50,7 +51,7 @@ class GroupQuality:
         The same for the best local model of the public rows, without privacy.
     shared : float
         How many of the five strongest features it shares with that one, on average.
-    effective : float
+    effective_share : float
         Mean effective share of the public rows near an asked one: how dense its surroundings are.
     """
 
@@ -61,7 +62,7 @@ class GroupQuality:
     agreement: Mean
     best_agreement: Mean
     shared: Mean
-    effective: Mean
+    effective_share: Mean
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,7 +112,7 @@ class Quality(Record):
         told += [
             f"  {one.group:<{width}}  {one.rows:>6}  {one.loss:>10.3g} +- {one.loss_error:<6.2g}  "
             f"{one.agreement:>9.3f}  {one.best_agreement:>6.3f}  {one.shared:>5.2f}  "
-            f"{one.effective:>7.2f}"
+            f"{one.effective_share:>7.2f}"
             for one in lines
         ]
         return "\n".join(told)
@@ -123,7 +124,7 @@ class _MeasuredRow:
     agreement: float
     best_agreement: float
     shared: float
-    effective: float
+    effective_share: float
 
 
 def measure_quality(
@@ -172,7 +173,8 @@ def measure_answer(
     """Compare one answer with the best local model of the rows, over all outputs."""
     moved = points - answer.point / ONE
     far = np.sqrt(np.einsum("ij,ij->i", moved, moved))
-    near = settings.weight.at(far)
+    chosen = math.isfinite(answer.width)
+    near = gaussian(far, answer.width) if chosen else settings.weight.at(far)
     if settings.intercept:
         moved = np.column_stack([moved, np.ones(len(moved))])
     weighed = moved * (2.0 * near)[:, None] / len(moved)
@@ -217,5 +219,5 @@ def _gather(name: str, measured: Sequence[_MeasuredRow]) -> GroupQuality:
         agreement=mean("agreement"),
         best_agreement=mean("best_agreement"),
         shared=mean("shared"),
-        effective=mean("effective"),
+        effective_share=mean("effective_share"),
     )

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+import numpy as np
+from numpy.typing import NDArray
+
 from voile.errors import SettingError
-from voile.explain.blackbox.solvers.weights import Weight
+from voile.explain.blackbox.solvers.weights import LOCAL_TEXT, Weight, WeightName, read_weight
 from voile.models.setting_checks import is_count, is_number
 from voile.schema import Schema
+
+Floats = NDArray[np.float64]
 
 Strategy = Literal["summary", "release", "interactive", "adaptive", "enhanced", "offline"]
 
@@ -26,6 +32,29 @@ def usual_radius(schema: Schema) -> float:
     Points are divided by that root, so a local model needs coefficients that grow with it.
     """
     return min(max(2.0 / 3.0 * math.sqrt(len(schema)), 2.5), 5.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Weighting:
+    """How rows count for slopes, as a user said it; parameters as for `read_weight`.
+
+    Without any, the width is chosen for each row where there are released rows to choose it by.
+    """
+
+    weight: WeightName | Callable[[Floats], Floats] | Weight | None = None
+    width: float | None = None
+    c: float = 1.0
+
+    @property
+    def is_local(self) -> bool:
+        """Whether nothing was said."""
+        return self.weight is None and self.width is None
+
+    @property
+    def table(self) -> Weight:
+        """Weights by distance; the widest admissible ones where nothing was said."""
+        usual: WeightName = "stable" if self.width is None else "gaussian"
+        return read_weight(self.weight or usual, width=self.width, c=self.c)
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +80,9 @@ class Settings:
         Of public choices (synthetic rows).
     ridge : float
         Added to the curvature of the local loss, so that features that say the same share it.
+    local : bool
+        Whether the weight's width is chosen for each row, from released rows; `weight` is for
+        strategies that have none.
     shared_questions : bool
         Whether all who ask under the explainer's name may know what was asked, so that earlier
         questions and answers may serve later ones.
@@ -66,6 +98,7 @@ class Settings:
     faithful: bool
     random_state: int
     ridge: float = 0.0
+    local: bool = False
     shared_questions: bool = False
 
     def __post_init__(self) -> None:
@@ -96,6 +129,11 @@ class Settings:
             )
         if self.parts > 1 and self.strategy != "release":
             raise SettingError("Disjoint parts are for questions asked together: 'release' alone.")
+
+    @property
+    def weight_text(self) -> str:
+        """The weight in words."""
+        return LOCAL_TEXT if self.local else self.weight.name
 
     @property
     def near(self) -> float:

@@ -1,168 +1,178 @@
-"""Local surrogates of a black box as plain text: what print() shows, and what pages say too."""
+"""Contributions as plain text: what print() shows, and sentences that pages use too."""
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from voile.explain.blackbox.trust import read_trust
+from voile.explain.blackbox.significance import NOT_KNOWN, NOTHING, VERDICTS
+from voile.explain.blackbox.units import amount_text, half_text, score_text, unit_text
 from voile.explain.ebm.text import cut_text
 from voile.explain.lvq.text import brief
-from voile.explain.wording import noisy, short, signed, wrapped
+from voile.explain.wording import wrapped
 
 if TYPE_CHECKING:
     from voile.explain.blackbox.local import BlackBoxLocalExplanation
 
-MOST_ROWS, MOST_PARTS, MOST_NAME, MOST_VALUE, MOST_NAMED = 5, 8, 36, 20, 5
-
-OWN = "●"
-"""Marks a level or a word that the asked row has."""
-
-ANSWERS = {
-    "summary": "from the summary of the table that was released once",
-    "release": "from sums over the table that were released for this row",
-    "interactive": "by {steps} on the table",
-    "adaptive": "by {steps} on the table, from an earlier answer",
-    "enhanced": "by {steps} on the table, from an earlier answer (enhanced: as few as seem enough)",
-    "reused": "by the answer to another row close to it",
-    "stored": "by the stored answer to the same question",
-    "offline": "by the mean of explanations of other rows, near ones most: the table was not read",
-}
-"""How a row can be answered, in words."""
+MOST_ROWS, MOST_PARTS, MOST_NAME, MOST_VALUE, MOST_NAMED = 5, 10, 28, 24, 6
 
 
 def title_text(record: BlackBoxLocalExplanation, row: int) -> str:
-    """Which row, counted from one as people count, and what the black box says of it."""
+    """Which row, counted from one as people count, and what the model says of it."""
     where = f"Row {row + 1}" + (f" of {len(record)}" if len(record) > 1 else "")
     if not record.outputs:
         return where
     first = record.outputs_by_score(row)[0]
-    score = f"{signed(float(record.scores[row, first]))} for '{record.outputs[first]}'"
-    several = len(record.outputs) > 1
-    return f"{where}: the black box scores {score}" + (", its highest" if several else "")
-
-
-def local_score_text(record: BlackBoxLocalExplanation, row: int, output: int) -> str:
-    """What the local model says of the row itself, and if that is on the other side."""
-    if not record.has_intercept:
-        return "The local model has no intercept: it is 0 at the row itself."
-    score, local = float(record.scores[row, output]), float(record.intercepts[row, output])
-    told = noisy(local, float(record.intercept_errors[row, output]))
-    text = f"At the row itself the local model says {told}"
-    if math.isfinite(local) and score * local < 0:
-        return f"{text}: not the side of the black box, so it does not explain this answer."
-    return f"{text}."
-
-
-def trust_text(record: BlackBoxLocalExplanation, row: int, output: int) -> str:
-    """How far to trust it, in a sentence."""
-    told = ", ".join(one.text for one in read_trust(record, row, output))
-    return f"How far to trust it: {told}."
-
-
-def answer_text(record: BlackBoxLocalExplanation, row: int) -> str:
-    """How the row was answered."""
-    count = record.steps[row]
-    steps = f"{count:,} noisy gradient {'step' if count == 1 else 'steps'}"
-    return f"Answered {ANSWERS[record.answered[row]].format(steps=steps)}."
-
-
-def noise_text(record: BlackBoxLocalExplanation, row: int, output: int) -> str:
-    """Say which influences may be but noise, else nothing."""
-    errors = record.standard_errors[row, :, output]
-    if len(errors) and np.isinf(errors).all():
-        return "How much of an influence is privacy noise is not known."
-    doubtful = record.doubtful[row, :, output]
-    found = [j for j in record.ranked(row, output) if doubtful[j]]
-    if not found:
-        return ""
-    if len(found) == len(doubtful) and len(found) > 1:
-        return f"Within the privacy noise, perhaps nothing: all {len(found)} influences."
-    if record.picture is not None:
-        return f"Within the privacy noise: {len(found):,} of {len(doubtful):,} values of pixels."
-    names = ", ".join(cut_text(record.features[j].name, MOST_NAME) for j in found[:MOST_NAMED])
-    left = len(found) - MOST_NAMED
-    more = f" and {left:,} more" if left > 0 else ""
-    return (
-        f"Within the privacy noise, perhaps nothing: {names}{more} "
-        f"({len(found):,} of {len(doubtful):,})."
-    )
-
-
-def reading_text(record: BlackBoxLocalExplanation, row: int) -> str:
-    """Say which values of a row were read as others, else nothing."""
-    places = [i for i, read in enumerate(record.read_as[row]) if read]
-    if not places:
-        return ""
-    words = ", ".join(
-        f"{cut_text(record.columns[i], MOST_NAME)} "
-        f"{cut_text(record.given[row][i], MOST_VALUE)} as "
-        f"{cut_text(brief(record.read_as[row][i]), MOST_VALUE)}"
-        for i in places[:MOST_NAMED]
-    )
-    left = len(places) - MOST_NAMED
-    return f"Read otherwise than given: {words}" + (f", and {left} more." if left > 0 else ".")
+    score = score_text(float(record.scores[row, first]), record.units)
+    several = ", the highest" if len(record.outputs) > 1 else ""
+    return f"{where}: the model says {score} for '{record.outputs[first]}'{several}"
 
 
 def meaning_text(record: BlackBoxLocalExplanation) -> str:
-    """What an influence is."""
-    if record.words:
-        what = f"between a text without the word and one with it ({OWN}: it is in this text)"
-    elif record.picture is not None:
-        what = "when the pixel goes from its lower to its upper bound"
-    else:
-        what = "when a number goes from its lower to its upper bound"
-        if any(one.level is not None for one in record.features):
-            what += f", or with a level instead of without ({OWN}: the row's own level)"
-    return f"An influence is by how much the local model's score changes {what}, in {record.units}."
+    """What contributions are, in two sentences."""
+    what = "words" if record.words else "patches" if record.picture is not None else "columns"
+    return (
+        f"The contributions of a row's {what}, in {unit_text(record.units)}, add up to what its "
+        f"score has more (+) or less (-) than the average score. They say what the model does with "
+        "the row's values, not what would happen to the person if a value were changed."
+    )
 
 
-def weight_text(record: BlackBoxLocalExplanation) -> str:
-    """Which rows count, and how large coefficients may be."""
-    within = f"; coefficients within {short(record.radius)}" if math.isfinite(record.radius) else ""
-    return f"Rows near the asked one count most (weight: {record.weight}{within})."
+def interval_text() -> str:
+    """What intervals hold."""
+    return "± 95 % interval: privacy noise plus sampling error."
 
 
-def feature_text(record: BlackBoxLocalExplanation, row: int, feature: int, *, own: bool) -> str:
-    """Name a feature as a list of influences shows it.
-
-    A number has the row's value: "age, here 39"; a level or word that the row has its mark.
-
-    Parameters
-    ----------
-    record : BlackBoxLocalExplanation
-    row, feature : int
-    own : bool
-        Whether the row has this level or word: a part of `BlackBoxLocalExplanation.own`, found once
-        for all.
-    """
-    one = record.features[feature]
-    name = cut_text(one.name, MOST_NAME)
-    if own:
-        return f"{OWN} {name}"
-    if one.level is not None or record.words or not record.given[row]:
-        return name
-    place = record.columns.index(one.column)
-    given, read = record.given[row][place], record.read_as[row][place]
-    value = brief(given) + (f" → {brief(read)}" if read else "")
-    return f"{name}, here {cut_text(value, MOST_VALUE)}"
+def method_text(record: BlackBoxLocalExplanation) -> str:
+    """How contributions were found, in a sentence."""
+    rows = _span(record.background)
+    against = f"against {rows} released synthetic rows"
+    if record.exact:
+        return f"Exact Shapley values of the trees {against}."
+    error = amount_text(float(record.sampling_errors.max(initial=0.0)), 0.0, record.units)
+    return (
+        f"Shapley values {against}, columns exchanged in random orders ({_span(record.calls)} "
+        f"questions to the model a row; sampling alone: a standard error of at most "
+        f"{error.lstrip('+')}, in the unit of the contributions)."
+    )
 
 
-def influences_text(record: BlackBoxLocalExplanation) -> str:
-    """A few lines per row: what it scores, how far to trust the rest, and what moves it."""
+def _span(counts: tuple[int, ...]) -> str:
+    low, high = min(counts, default=0), max(counts, default=0)
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
+
+
+def base_text(record: BlackBoxLocalExplanation, output: int) -> str:
+    """The average score, with its interval."""
+    base, error = float(record.base_values[output]), float(record.base_errors[output])
+    text = score_text(base, record.units)
+    if error == 0:
+        return text
+    return f"{text} ± {half_text(error, record.units)}"
+
+
+def value_text(record: BlackBoxLocalExplanation, row: int, column: int) -> str:
+    """A row's own value in a column, with how it was read where that differs."""
+    if not record.given[row]:
+        return ""
+    given, read = record.given[row][column], record.read_as[row][column]
+    return cut_text(brief(given) + (f" → {brief(read)}" if read else ""), MOST_VALUE)
+
+
+def part_text(record: BlackBoxLocalExplanation, row: int, output: int, column: int) -> str:
+    """A contribution with its interval, and its verdict unless it is clear."""
+    amount = amount_text(
+        float(record.values[row, column, output]),
+        float(record.standard_errors[row, column, output]),
+        record.units,
+    )
+    verdict = record.verdicts(row, output)[column]
+    return amount if verdict in ("clear", NOT_KNOWN) else f"{amount}, {verdict}"
+
+
+def sum_text(record: BlackBoxLocalExplanation, total: float, error: float) -> str:
+    """What several columns added together, with their interval."""
+    return amount_text(total, error, record.units)
+
+
+def sentence_text(record: BlackBoxLocalExplanation, row: int, output: int) -> str:
+    """A row's score beside the average, and the columns that made most of the difference."""
+    score, base = float(record.scores[row, output]), float(record.base_values[output])
+    error = float(record.base_errors[output])
+    apart = amount_text(abs(score - base), error, record.units, added=False).partition(" ±")[0]
+    side = "above" if score >= base else "below"
+    told = (
+        f"The score is {apart} {unit_text(record.units)} {side} the average of "
+        f"{score_text(base, record.units)}."
+    )
+    verdicts, values = record.verdicts(row, output), record.values[row, :, output]
+    for sign, verb in ((1, "raised"), (-1, "lowered")):
+        places = [
+            j
+            for j in record.ranked(row, output)
+            if verdicts[j] in ("clear", NOT_KNOWN) and sign * values[j] > 0
+        ]
+        if places:
+            named = ", ".join(_named(record, row, output, j) for j in places[:3])
+            told += f" Most {verb} by {named}."
+    return told
+
+
+def _named(record: BlackBoxLocalExplanation, row: int, output: int, column: int) -> str:
+    value = value_text(record, row, column)
+    name = cut_text(record.columns[column], MOST_NAME) + (f" = {value}" if value else "")
+    return f"{name} ({part_text(record, row, output, column).partition(' ±')[0]})"
+
+
+def nothing_text(record: BlackBoxLocalExplanation, row: int, output: int) -> str:
+    """The columns that cannot be told from nothing, in a sentence; empty if there are none."""
+    places = list_nothing(record, row, output)
+    if not places:
+        return ""
+    names = ", ".join(cut_text(record.columns[j], MOST_NAME) for j in places[:MOST_NAMED])
+    left = len(places) - MOST_NAMED
+    more = f" and {left:,} more" if left > 0 else ""
+    together = amount_text(float(record.values[row, places, output].sum()), 0.0, record.units)
+    if len(places) == 1:
+        return f"{names} ({together}) cannot be told from nothing."
+    return (
+        f"{len(places):,} columns cannot be told from nothing, together {together}: {names}{more}."
+    )
+
+
+def list_nothing(record: BlackBoxLocalExplanation, row: int, output: int) -> list[int]:
+    """Positions of the columns that cannot be told from nothing, the greatest first."""
+    verdicts = record.verdicts(row, output)
+    return [j for j in record.ranked(row, output) if verdicts[j] == NOTHING]
+
+
+def list_parts(record: BlackBoxLocalExplanation, row: int, output: int) -> list[int]:
+    """Positions of all other columns, the greatest first."""
+    verdicts = record.verdicts(row, output)
+    return [j for j in record.ranked(row, output) if verdicts[j] != NOTHING]
+
+
+def doubt_text(record: BlackBoxLocalExplanation) -> str:
+    """Say if nobody knows how much of the contributions is noise, else what verdicts mean."""
+    if np.isinf(record.standard_errors).any():
+        return "How much of a contribution is privacy noise is not known for so many columns."
+    return VERDICTS
+
+
+def contributions_text(record: BlackBoxLocalExplanation) -> str:
+    """A table per row: the average score, what each column added, and the score."""
     count = len(record)
     lines = wrapped(
         f"{'Row' if count == 1 else 'Rows'} explained: {count}. {meaning_text(record)} "
-        f"± two standard errors of the privacy noise. {weight_text(record)}",
+        f"{interval_text()}",
         "",
     )
     for row in range(min(count, MOST_ROWS)):
         lines += ["", *_row_lines(record, row)]
     if count > MOST_ROWS:
         lines += ["", f"... and {count - MOST_ROWS} more rows: to_frame() has them all"]
-    told = (record.cost, record.receipt.guarantee)
+    told = (doubt_text(record), method_text(record), record.cost, record.receipt.guarantee)
     return "\n".join([*lines, "", *(line for text in told for line in wrapped(text, ""))])
 
 
@@ -171,35 +181,23 @@ def _row_lines(record: BlackBoxLocalExplanation, row: int) -> list[str]:
     if not record.outputs:
         return lines
     output = record.outputs_by_score(row)[0]
-    told = (
-        local_score_text(record, row, output),
-        trust_text(record, row, output),
-        answer_text(record, row),
-        reading_text(record, row),
-    )
-    lines += [line for text in told if text for line in wrapped(text)]
-    if record.picture is None:
-        lines += _influence_lines(record, row, output)
-    lines += wrapped(noise_text(record, row, output))
+    parts = list_parts(record, row, output)
+    shown, rest = parts[:MOST_PARTS], parts[MOST_PARTS:]
+    names = [cut_text(record.columns[j], MOST_NAME) for j in shown]
+    values = [value_text(record, row, j) for j in shown]
+    width = max([13, *map(len, names)])
+    wide = max([0, *map(len, values)])
+    lines.append(f"  {'average score':<{width}}  {'':<{wide}}  {base_text(record, output)}")
+    for j, name, value in zip(shown, names, values, strict=True):
+        lines.append(f"  {name:<{width}}  {value:<{wide}}  {part_text(record, row, output, j)}")
+    if rest:
+        together = amount_text(float(record.values[row, rest, output].sum()), 0.0, record.units)
+        label = f"{len(rest):,} smaller"
+        lines.append(f"  {label:<{width}}  {'':<{wide}}  {together}")
+    lines += wrapped(nothing_text(record, row, output))
+    score = score_text(float(record.scores[row, output]), record.units)
+    lines.append(f"  {'score':<{width}}  {'':<{wide}}  {score}")
     left = len(record.outputs) - 1
     if left:
-        lines.append(f"  Told: the highest of {left + 1} scores; to_frame() has them all.")
-    return lines
-
-
-def _influence_lines(record: BlackBoxLocalExplanation, row: int, output: int) -> list[str]:
-    own = record.own[row]
-    order = record.ranked(row, output)
-    names = [
-        ("" if own[j] else "  ") + feature_text(record, row, j, own=bool(own[j]))
-        for j in order[:MOST_PARTS]
-    ]
-    wide = max(map(len, names), default=0)
-    lines = []
-    for name, one in zip(names, record.top(MOST_PARTS, row, output), strict=True):
-        number, _, noise = noisy(one.value, one.standard_error).partition(" ")
-        lines.append(f"  {name:<{wide}}  {number:>8} {noise}".rstrip())
-    left = len(order) - MOST_PARTS
-    if left > 0:
-        lines.append(f"    and {left:,} smaller: to_frame() has them all")
+        lines.append(f"  Shown: the highest of {left + 1} scores; to_frame() has them all.")
     return lines

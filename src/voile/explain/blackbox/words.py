@@ -30,9 +30,9 @@ def list_words(text: str) -> frozenset[str]:
     return frozenset(one.lower() for one in WORD.findall(text))
 
 
-def split_text(text: str, features: Sequence[ExplainedFeature]) -> Iterator[Piece]:
+def split_text(text: str, words: Sequence[str]) -> Iterator[Piece]:
     """Cut a text into pieces, which together are the text: known words, and what is between."""
-    places = {find_word(one): j for j, one in enumerate(features)}
+    places = {one.lower(): j for j, one in enumerate(words)}
     start = 0
     for match in WORD.finditer(text):
         place = places.get(match.group().lower())

@@ -6,6 +6,8 @@ holds anyway, so it costs nothing.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -14,12 +16,12 @@ from voile.explain.ebm.overall import EBMExplanation
 from voile.explain.ebm.term import ExplainedTerm
 from voile.explain.ebm.text import CLASS_SCORE
 from voile.explain.given_values import tell_rows
-from voile.explain.wording import interval_texts
 from voile.explaining import explains
-from voile.models.ebm.model import MISSING, EBMModel, Term
+from voile.models.ebm.model import EBMModel, Term
 from voile.models.history import Edit
+from voile.models.verdict import allow_for_many, judge
 from voile.privacy.public_rows import encode_public
-from voile.schema import Number
+from voile.schema import Category, Number
 
 
 @explains(EBMModel)
@@ -31,9 +33,25 @@ def explain_global(model: EBMModel) -> EBMExplanation:
         receipt=model.receipt,
         edits=model.edits,
         history=_history(model),
-        terms=tuple(_explain_term(model, term) for term in model.terms),
+        terms=_judge_terms(tuple(_explain_term(model, term) for term in model.terms)),
         intercept=model.intercept,
-        intercept_errors=model.intercept_errors,
+        intercept_errors=_intercept_errors(model),
+    )
+
+
+def _intercept_errors(model: EBMModel) -> NDArray[np.float64]:
+    whole = model.whole_intercept_errors
+    return model.intercept_errors if whole is None else whole
+
+
+def _judge_terms(terms: tuple[ExplainedTerm, ...]) -> tuple[ExplainedTerm, ...]:
+    """Terms with their verdicts, which allow for having looked at all of them."""
+    tested = [k for k, term in enumerate(terms) if term.evidence is not None]
+    p_values = [evidence.p_value() for term in terms if (evidence := term.evidence) is not None]
+    allowed = dict(zip(tested, allow_for_many(p_values).tolist(), strict=True))
+    return tuple(
+        replace(term, p_value=allowed[k], verdict=judge(allowed[k])) if k in allowed else term
+        for k, term in enumerate(terms)
     )
 
 
@@ -55,14 +73,14 @@ def explain_local(model: EBMModel, X: object) -> EBMLocalExplanation:
     -------
     EBMLocalExplanation
         Base values and contributions add up to the model's scores. The standard error of a score
-        takes the noise of different terms (and of the intercept) to be independent. That is an
+        takes the errors of different terms (and of the intercept) to be independent. That is an
         approximation: in training, each term is fitted to what the noised terms before it left.
     """
     # Who is protected matters in training alone: rows to explain need not say whose they are.
     schema = model.schema.with_unit(None)
     columns = encode_public(X, schema, may_lack=model.unused)
     errors = np.stack(
-        [term.standard_errors[term.find_bins(columns[term.name])] for term in model.terms], axis=1
+        [term.errors[term.find_bins(columns[term.name])] for term in model.terms], axis=1
     )
     scores = model.scores(columns)
     given, read_as = tell_rows(schema, X, columns)
@@ -78,9 +96,10 @@ def explain_local(model: EBMModel, X: object) -> EBMLocalExplanation:
         values=model.contributions(columns),
         standard_errors=errors,
         base_values=model.intercept,
-        base_errors=model.intercept_errors,
+        base_errors=(base_errors := _intercept_errors(model)),
         scores=scores,
-        score_errors=np.sqrt(model.intercept_errors**2 + (errors**2).sum(axis=1)),
+        score_errors=np.sqrt(base_errors**2 + (errors**2).sum(axis=1)),
+        whole=all(term.whole_errors is not None for term in model.terms),
         predictions=model.respond(scores),
         classes=tuple(map(str, model.classes)),
     )
@@ -100,19 +119,29 @@ def _units(model: EBMModel) -> str:
 
 
 def _explain_term(model: EBMModel, term: Term) -> ExplainedTerm:
-    number = isinstance(term.column, Number)
+    column = term.column
+    number = isinstance(column, Number)
     return ExplainedTerm(
         name=term.name,
         kind="number" if number else "category",
+        scale=column.scale if isinstance(column, Number) else "number",
+        ordered=isinstance(column, Category) and column.ordered,
         edges=term.edges if number else np.empty(0),
-        labels=(*interval_texts(term.edges.tolist()), MISSING) if number else term.labels,
+        labels=term.labels,
         scores=term.scores,
-        standard_errors=term.standard_errors,
+        standard_errors=term.errors,
+        noise_errors=None if term.whole_errors is None else term.standard_errors,
+        evidence=term.evidence,
+        verdict="edited" if _is_edited(model, term) else "not known",
         counts=term.counts,
         count_errors=term.count_errors,
         importance=term.importance,
         original=_original_scores(model, term),
     )
+
+
+def _is_edited(model: EBMModel, term: Term) -> bool:
+    return any(edit.term == term.name for edit in model.edits)
 
 
 def _original_scores(model: EBMModel, term: Term) -> NDArray[np.float64] | None:

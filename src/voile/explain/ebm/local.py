@@ -12,6 +12,7 @@ from voile.arrays import Array, Floats
 from voile.errors import DataError
 from voile.explain.ebm.text import local_text
 from voile.explain.explanation import ExplainedRows, check_row_texts
+from voile.stored import Stored
 
 BASE = "(base value)"
 """Stands for the base value where features are listed."""
@@ -33,16 +34,18 @@ class EBMLocalExplanation(ExplainedRows):
         How a value was read where that differs (clamped to its bounds, a level that is not
         listed); empty text where it does not.
     values, standard_errors : ndarray of shape (rows, features, outputs)
-        What each feature added to the score, and its standard deviation by the privacy noise; in
-        `units`.
+        What each feature added to the score, and its standard deviation by privacy noise and
+        sampling together (by the noise alone if `whole` is False); in `units`.
     base_values, base_errors : ndarray of shape (outputs,)
-        The score before any feature, and its standard deviation by the noise.
+        The score before any feature, and its standard deviation.
     scores, score_errors : ndarray of shape (rows, outputs)
-        Scores, and their standard deviation by the noise.
+        Scores, and their standard deviation.
     predictions : ndarray of shape (rows,), or (rows, classes)
         Numbers in the target's unit, or probabilities.
     classes : tuple of str
         Classes in the order of the probabilities; empty if numbers are predicted.
+    whole : bool
+        Whether errors hold the sampling error, not the privacy noise alone.
     """
 
     kind: ClassVar[str] = "local"
@@ -63,6 +66,7 @@ class EBMLocalExplanation(ExplainedRows):
     scores: Annotated[Floats, Array("given", "outputs")]
     score_errors: Annotated[Floats, Array("given", "outputs", null=math.inf)]
     predictions: Annotated[Floats, Array("prediction_shape")]
+    whole: Annotated[bool, Stored(optional=True)] = False
 
     def __post_init__(self) -> None:
         super().__post_init__()

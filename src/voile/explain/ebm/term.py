@@ -12,6 +12,10 @@ import numpy as np
 from voile.arrays import Array, Floats, freeze_arrays
 from voile.errors import DataError
 from voile.explain.explanation import EXPLANATION
+from voile.models.ebm.evidence import TermEvidence
+from voile.models.verdict import NOTHING, ColumnVerdict
+from voile.schema.scale import Scale
+from voile.stored import Stored
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -27,23 +31,38 @@ class ExplainedTerm:
     name : str
         Name of the column.
     kind : {"number", "category"}
+    scale : {"number", "whole", "day", "time"}
+        What the values of a number are; dates are in seconds since 1970-01-01 UTC.
+    ordered : bool
+        Whether the levels of a category have an order, which is that of the bins.
     edges : ndarray of shape (intervals + 1,)
         Borders of a number's intervals, in the column's unit; empty for a category.
     labels : tuple of str
         A readable name for each bin, those apart included.
     scores, standard_errors : ndarray of shape (bins, outputs)
-        What a bin adds to the score, and its standard deviation by the privacy noise; in units of
-        the score.
+        What a bin adds to the score, and its standard deviation by privacy noise and sampling
+        together (by the noise alone if `noise_errors` is None); in units of the score.
     counts, count_errors : ndarray of shape (bins,)
         Privately estimated rows per bin, and their standard deviation by the noise.
     importance : ndarray of shape (outputs,)
         Mean absolute score over the private distribution of the column.
     original : ndarray of shape (bins, outputs), or None
         Scores as they were trained, if the term was edited since.
+    noise_errors : ndarray of shape (bins, outputs), or None
+        The standard deviation by the privacy noise alone; None if no more than that is known.
+    evidence : TermEvidence or None
+        What `EBMExplanation.compare` and the verdict rest on.
+    p_value : float
+        Of no effect at all, allowing for all terms of the model; NaN if it is not known.
+    verdict : str
+        "clear", "perhaps" or "cannot be told from nothing"; "edited" if people changed the term,
+        "not known" for models from before verdicts.
     """
 
     name: str
     kind: Literal["number", "category"]
+    scale: Annotated[Scale, Stored(optional=True)] = "number"
+    ordered: Annotated[bool, Stored(optional=True)] = False
     edges: Annotated[Floats, Array("edges")]
     labels: tuple[str, ...]
     scores: Annotated[Floats, Array("labels", "importance")]
@@ -52,6 +71,12 @@ class ExplainedTerm:
     count_errors: Annotated[Floats, Array("labels", null=math.inf)]
     importance: Annotated[Floats, Array("importance")]
     original: Annotated[Floats | None, Array("labels", "importance")] = None
+    noise_errors: Annotated[
+        Floats | None, Array("labels", "importance", null=math.inf), Stored(optional=True)
+    ] = None
+    evidence: Annotated[TermEvidence | None, Stored(optional=True)] = None
+    p_value: Annotated[float, Stored(optional=True, null=math.nan)] = math.nan
+    verdict: Annotated[ColumnVerdict, Stored(optional=True)] = "not known"
 
     def __post_init__(self) -> None:
         if self.kind not in ("number", "category"):
@@ -62,6 +87,10 @@ class ExplainedTerm:
         where, bins = f"of term {self.name!r}", len(self.labels)
         object.__setattr__(self, "labels", tuple(self.labels))
         freeze_arrays(self, EXPLANATION, nan_is_null=True)
+        if self.evidence is not None:
+            freeze_arrays(self.evidence, EXPLANATION)
+            if self.evidence.estimates.shape != self.scores.shape:
+                raise DataError(f"The evidence {where} must have its bins and outputs.")
         if not (np.diff(self.edges) >= 0).all():
             raise DataError(f"The edges {where} must not decrease.")
         apart = 1 if self.kind == "number" else 2
@@ -77,8 +106,13 @@ class ExplainedTerm:
         return len(self.labels) - (1 if self.kind == "number" else 2)
 
     @property
-    def noise_importance(self) -> Floats:
-        """Importance that noise alone would give a term without any effect, shape (outputs,).
+    def is_nothing(self) -> bool:
+        """Whether the term cannot be told from one without any effect."""
+        return self.verdict == NOTHING
+
+    @property
+    def null_importance(self) -> Floats:
+        """Importance that the errors alone could give a term without any effect, shape (outputs,).
 
         The mean absolute value of a centred Gaussian is its standard deviation times
         ``sqrt(2 / pi)``.
@@ -102,6 +136,12 @@ class ExplainedTerm:
                     "output": output,
                     "score": float(self.scores[i, k]),
                     "standard_error": float(self.standard_errors[i, k]),
+                    "noise_error": float(
+                        (self.standard_errors if self.noise_errors is None else self.noise_errors)[
+                            i, k
+                        ]
+                    ),
+                    "verdict": self.verdict,
                     "count": float(self.counts[i]),
                     "count_error": float(self.count_errors[i]),
                     "original": math.nan if self.original is None else float(self.original[i, k]),

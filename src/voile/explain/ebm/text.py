@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from voile.explain.wording import noisy, percent, short, signed, spread
+from voile.models import verdict
 from voile.models.history import taken_back
 
 if TYPE_CHECKING:
@@ -43,12 +44,12 @@ def class_scores_text(explanation: Explanation) -> str:
 
 
 def prediction_text(explanation: EBMLocalExplanation, row: int) -> str:
-    """The prediction for a row in words, with what the privacy noise alone may have moved."""
+    """The prediction for a row in words, with its interval."""
     predicted = explanation.predicted(row)
     error = float(explanation.score_errors[row, 0])
     if predicted is None:
         number = short(float(explanation.predictions[row]), digits=4)
-        return number + (f" (noise alone:{spread(error)})" if error > 0 else "")
+        return number + (f" ({_errors(explanation)}:{spread(error)})" if error > 0 else "")
     words = (
         f"'{explanation.classes[predicted]}' with probability "
         f"{percent(float(explanation.predictions[row, predicted]))}"
@@ -57,7 +58,20 @@ def prediction_text(explanation: EBMLocalExplanation, row: int) -> str:
         return words
     score = float(explanation.scores[row, 0]) * (1 if predicted == 1 else -1)
     low, high = (percent(_logistic(score + side)) for side in (-2 * error, 2 * error))
-    return words + (f" (noise alone: {low} to {high})" if low != high else "")
+    return words + (f" ({_errors(explanation)}: {low} to {high})" if low != high else "")
+
+
+def _errors(explanation: EBMLocalExplanation) -> str:
+    return "95 % interval" if explanation.whole else "noise alone"
+
+
+def interval_text(explanation: EBMExplanation | EBMLocalExplanation) -> str:
+    """What intervals hold, in words."""
+    return verdict.interval_text(whole=explanation.whole)
+
+
+VERDICTS = f"{verdict.LEVELS} They do not say which of several related columns is the reason."
+"""What verdicts mean, in two sentences."""
 
 
 def cut_text(text: str, most: int) -> str:
@@ -97,24 +111,35 @@ def global_text(explanation: EBMExplanation) -> str:
     if len(explanation.outputs) <= MOST_OUTPUTS:
         lines.append(f"  starts at {start_text(explanation)}")
     lines.append(
-        "  importance is the mean absolute score (in brackets: what noise alone would give)"
+        "  importance is the mean absolute score (in brackets: what "
+        + ("noise and sampling error" if explanation.whole else "noise")
+        + " alone would give)"
     )
     width = max([4, *(min(len(term.name), MOST_NAME) for term in explanation.terms)])
-    for term in explanation.ranked:
+    for term in explanation.shown:
         line = (
             f"  {cut_text(term.name, MOST_NAME):<{width}}  {short(float(term.importance.sum())):>7}"
-            f" ({short(float(term.noise_importance.sum()), digits=2)})"
+            f" ({short(float(term.null_importance.sum()), digits=2)})"
         )
-        if single:
-            line = f"{line:<{width + 20}}  {'   '.join(extremes(term))}"
-        lines.append(line + ("   edited" if term.original is not None else ""))
+        line = f"{line:<{width + 20}}  {'' if term.verdict == 'not known' else term.verdict:<7}"
+        lines.append((line + ("  " + "   ".join(extremes(term)) if single else "")).rstrip())
+    lines += textwrap.wrap(
+        nothing_text(explanation), 96, initial_indent="  ", subsequent_indent="  "
+    )
+    if explanation.whole:
+        lines += textwrap.wrap(VERDICTS, 96, initial_indent="  ", subsequent_indent="  ")
     if explanation.edits or explanation.history:
         lines.append(f"  {edits_text(explanation)}")
     return "\n".join([*lines, f"  {explanation.cost}", f"  {explanation.receipt.guarantee}"])
 
 
+def nothing_text(explanation: EBMExplanation) -> str:
+    """The columns that cannot be told from nothing, in a sentence; empty if there are none."""
+    return verdict.nothing_text([term.name for term in explanation.nothing])
+
+
 def start_text(explanation: EBMExplanation) -> str:
-    """The intercept of each output, with its noise."""
+    """The intercept of each output, with its interval."""
     return ", ".join(
         noisy(float(value), float(error), added=False)
         + (f" ({output})" if len(explanation.outputs) > 1 else "")
@@ -124,13 +149,44 @@ def start_text(explanation: EBMExplanation) -> str:
     )
 
 
+def has_probability_scale(explanation: Explanation) -> bool:
+    """Whether a score by itself is a log-odds, so that it can be read as a probability."""
+    return explanation.units == "log-odds" and len(explanation.outputs) == 1
+
+
+def alone_head(base: float) -> str:
+    """Head of a column of probabilities: where each of them starts.
+
+    Examples
+    --------
+    >>> alone_head(-1.15)
+    'alone, from 24 %'
+    """
+    return f"alone, from {percent(_logistic(base))}"
+
+
+def alone_text(base: float, score: float, error: float) -> str:
+    """The probability that one score alone makes of the base value, with its interval.
+
+    Examples
+    --------
+    >>> alone_text(-1.15, 0.35, 0.1)
+    '31 % (27 % to 35 %)'
+    """
+    told = percent(_logistic(base + score))
+    if error == 0:
+        return told
+    low, high = (percent(_logistic(base + score + side)) for side in (-2 * error, 2 * error))
+    return told if low == high else f"{told} ({low} to {high})"
+
+
 def local_text(explanation: EBMLocalExplanation) -> str:
     """A table per row: what each feature added, the greatest part first."""
     count = len(explanation)
     told = score_text(explanation) if len(explanation.outputs) == 1 else "of the predicted class"
     lines = [
-        f"{'Row' if count == 1 else 'Rows'} explained: {count}. Score: {told}, "
-        f"± two standard errors of the privacy noise.",
+        f"{'Row' if count == 1 else 'Rows'} explained: {count}. Score: {told}.",
+        f"± is the {interval_text(explanation)}.",
         *textwrap.wrap(class_scores_text(explanation), 96),
     ]
     for row in range(min(count, MOST_ROWS)):

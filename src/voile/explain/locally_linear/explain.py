@@ -20,6 +20,7 @@ from voile.explain.locally_linear.overall import LocallyLinearExplanation
 from voile.explaining import explains
 from voile.models.locally_linear.model import LocallyLinearModel
 from voile.models.pixels import flatten_pictures
+from voile.models.verdict import ColumnVerdict, allow_for_many, judge
 from voile.privacy.public_rows import encode_public
 
 Floats = NDArray[np.float64]
@@ -31,14 +32,19 @@ picture: dividing by so little would show noise."""
 
 @explains(LocallyLinearModel)
 def explain_global(model: LocallyLinearModel) -> LocallyLinearExplanation:
-    """Show a whole model: the filters of each class with their noise, and how much each counts."""
+    """Show a whole model: the filters of each class with their errors, and how much each counts."""
+    p_values, known = _p_values(model), model.evidence is not None
     return LocallyLinearExplanation(
         outputs=tuple(map(str, model.classes)),
         units=CLASS_SCORE,
         receipt=model.receipt,
         features=explain_features(model.features),
+        verdicts=_verdicts(p_values),
         filters=model.filters,
-        standard_errors=model.filter_errors,
+        standard_errors=model.whole_filter_errors,
+        noise_errors=model.filter_errors if known else None,
+        evidence=model.feature_evidence,
+        p_values=p_values,
         offsets=model.offsets,
         shares=rank_maps(model),
         average=_average_input(model),
@@ -46,6 +52,20 @@ def explain_global(model: LocallyLinearModel) -> LocallyLinearExplanation:
         taught_by=model.taught_by,
         image_shape=model.image_shape,
     )
+
+
+def _p_values(model: LocallyLinearModel) -> Floats | None:
+    """Of each column, allowing for all of them; None for pictures, or if nothing is known."""
+    evidence = model.feature_evidence
+    if evidence is None or model.image_shape is not None:
+        return None
+    names = [one.column for one in model.features.each]
+    places = [[j for j, name in enumerate(names) if name == own] for own in dict.fromkeys(names)]
+    return allow_for_many([evidence.p_value(c, own) for c, own in enumerate(places)])
+
+
+def _verdicts(p_values: Floats | None) -> tuple[ColumnVerdict, ...]:
+    return () if p_values is None else tuple(judge(p) for p in p_values.tolist())
 
 
 @explains(LocallyLinearModel, rows=True)
@@ -77,8 +97,13 @@ def explain_local(model: LocallyLinearModel, X: object) -> LocallyLinearLocalExp
         units=CLASS_SCORE,
         receipt=model.receipt,
         features=features,
+        verdicts=_verdicts(_p_values(model)),
         filters=model.filters,
-        standard_errors=model.filter_errors,
+        standard_errors=model.whole_filter_errors,
+        noise_errors=model.filter_errors if model.evidence is not None else None,
+        common_errors=None
+        if model.feature_evidence is None
+        else model.feature_evidence.class_errors,
         average=_average_input(model),
         decisions=_decide(model, columns, given, read_as) if given else (),
         image_shape=model.image_shape,
@@ -130,7 +155,7 @@ def _decide(
     seen = strengths @ model.inputs.matrix.T / model.inputs.radius
     rest = model.map_scores(spread.points - seen)
     base = (shares * rest).sum(axis=2)
-    errors = _score_errors(model, spread.points, shares)
+    errors = score_errors(model, spread.points, shares)
     probabilities = softmax(scores, axis=1)
     values = _in_units(model, spread.features)
     order = np.argsort(-scores, axis=1, kind="stable")
@@ -162,18 +187,23 @@ def _average_input(model: LocallyLinearModel) -> Floats:
     return np.asarray(np.linalg.pinv(model.inputs.matrix, rcond=_SMALLEST) @ model.inputs.centre)
 
 
-def _score_errors(model: LocallyLinearModel, points: Floats, shares: Floats) -> Floats:
-    """Standard deviation of the scores by the noise of the weights, shape (rows, classes).
+def score_errors(model: LocallyLinearModel, points: Floats, shares: Floats) -> Floats:
+    """Standard deviation of the scores by the errors of the weights, shape (rows, classes).
 
-    The shares are held fixed. Training corrects noise where answers depend on it, so this is rather
-    too much: between repeated trainings on Fashion-MNIST and MNIST (epsilon 2) scores differed by
-    0.7 to 1 times of it, and leads of the first class over the next by 0.5 to 0.7 times. With
-    shares that move along (to first order) it would be 1.3 to 1.9 times as much.
+    By privacy noise and sampling together, if the latter is known: then the noise of single maps
+    counts as far as their shares differ, beside the error of what they have in common. The shares
+    are held fixed. Training corrects noise where answers depend on it, so this is rather too much:
+    between repeated trainings on Fashion-MNIST and MNIST (epsilon 2) scores differed by 0.7 to 1
+    times of the noise, and leads of the first class over the next by 0.5 to 0.7 times. With shares
+    that move along (to first order) it would be 1.3 to 1.9 times as much.
     """
     classes, count, size = model.weight_errors.shape
     with np.errstate(invalid="ignore"):
         squared = (points**2) @ (model.weight_errors.reshape(-1, size) ** 2).T
-        total = (shares**2 * squared.reshape(-1, classes, count)).sum(axis=2)
+        apart = shares if model.evidence is None else shares - 1.0 / count
+        total = (apart**2 * squared.reshape(-1, classes, count)).sum(axis=2)
+        if model.evidence is not None:
+            total = total + (points**2) @ (model.evidence.class_errors**2).T
     # An unknown error times nothing is still unknown.
     return np.sqrt(np.where(np.isnan(total), np.inf, total))
 

@@ -14,6 +14,7 @@ from voile.explain.explained_feature import FeatureExplanation, sum_columns
 from voile.explain.explanation import EXPLANATION, ExplainedRows, check_row_texts
 from voile.explain.locally_linear.likeness import draw_likeness
 from voile.explain.locally_linear.local_text import decisions_text
+from voile.explain.locally_linear.overall import blend_errors
 from voile.explain.picture_shape import PictureShape, check_pixels
 from voile.stored import Count, Stored, Unknown
 
@@ -28,8 +29,8 @@ class FilterDecision:
         Numbers of the two classes with the highest scores; -1 if there is no second class.
     probabilities, scores : ndarray of shape (classes,)
     score_errors : ndarray of shape (classes,)
-        Standard deviation of the scores by the noise of the filters, shares held fixed: rather too
-        much, as training corrects noise where answers depend on it. The noise of the offsets is not
+        Standard deviation of the scores by the errors of the filters, shares held fixed: rather too
+        much, as training corrects noise where answers depend on it. The error of the offsets is not
         known and not in it.
     margin_error : float
         The same for the difference between the two highest scores.
@@ -72,7 +73,7 @@ class FilterDecision:
 
     @property
     def doubtful(self) -> bool:
-        """Whether two standard errors of the privacy noise could have reversed the answer."""
+        """Whether two standard errors could have reversed the answer."""
         return self.runner_up >= 0 and self.margin < 2 * self.margin_error
 
     @property
@@ -96,13 +97,19 @@ class LocallyLinearLocalExplanation(FeatureExplanation, ExplainedRows):
     Attributes
     ----------
     filters, standard_errors : ndarray of shape (classes, maps, features)
-        The filters, and their standard deviation by the privacy noise.
+        The filters, and their standard deviation by privacy noise and sampling together (by the
+        noise alone if `noise_errors` is None).
     average : ndarray of shape (features,)
         Released: the average input, as the model scales features.
     decisions : tuple of FilterDecision
         One per row.
     image_shape : tuple of int, or None
         Height, width and perhaps channels, if the features are pixels.
+    noise_errors : ndarray of shape (classes, maps, features), or None
+        The standard deviation of filters by the privacy noise alone.
+    common_errors : ndarray of shape (classes, features), or None
+        That of what the maps of a class have in common, by noise and sampling together. Both are
+        None if the sampling error is not known.
     """
 
     kind: ClassVar[str] = "filter decisions"
@@ -112,6 +119,12 @@ class LocallyLinearLocalExplanation(FeatureExplanation, ExplainedRows):
     average: Annotated[Floats, Array("features")]
     image_shape: PictureShape | None = None
     decisions: tuple[FilterDecision, ...]
+    noise_errors: Annotated[
+        Floats | None, Array("outputs", "maps", "features", null=math.inf), Stored(optional=True)
+    ] = None
+    common_errors: Annotated[
+        Floats | None, Array("outputs", "features", null=math.inf), Stored(optional=True)
+    ] = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -122,6 +135,11 @@ class LocallyLinearLocalExplanation(FeatureExplanation, ExplainedRows):
             check_row_texts((one.given, one.read_as), 2, len(self.columns), "given values")
             freeze_arrays(one, EXPLANATION, self, nan_is_null=True)
         check_pixels(self.image_shape, len(self.features))
+
+    @property
+    def whole(self) -> bool:
+        """Whether errors hold the sampling error, not the privacy noise alone."""
+        return self.common_errors is not None
 
     @property
     def maps(self) -> int:
@@ -135,11 +153,9 @@ class LocallyLinearLocalExplanation(FeatureExplanation, ExplainedRows):
         return np.asarray(np.einsum("km,kmj->kj", self.decisions[row].shares, self.filters))
 
     def weighted_errors(self, row: int) -> Floats:
-        """Standard deviation of `weighted` by the noise of the filters, shares held fixed."""
-        squared = self.decisions[row].shares[:, :, None] ** 2
-        with np.errstate(invalid="ignore"):
-            parts = np.where(squared > 0, squared * self.standard_errors**2, 0.0)
-        return np.asarray(np.sqrt(parts.sum(axis=1)))
+        """Standard deviation of `weighted` by the errors of the filters, shares held fixed."""
+        noise = self.standard_errors if self.noise_errors is None else self.noise_errors
+        return blend_errors(self.decisions[row].shares, noise, self.common_errors)
 
     def contributions(self, row: int) -> Floats:
         """What each feature added to each score, shape (classes, features)."""
@@ -225,6 +241,7 @@ class LocallyLinearLocalExplanation(FeatureExplanation, ExplainedRows):
                     "weighted_filter": float(weighted[k, j]),
                     "contribution": float(parts[k, j]),
                     "standard_error": float(errors[k, j]),
+                    "verdict": self.verdict_of(feature.column),
                 }
                 for k, name in enumerate(self.outputs)
                 for j, feature in enumerate(self.features)

@@ -12,6 +12,7 @@ from voile.explain.explained_feature import sum_columns
 from voile.explain.locally_linear.overall_text import no_rows_text
 from voile.explain.lvq.text import FEEBLE, brief
 from voile.explain.wording import list_rows, noisy, percent, short, signed, wrapped
+from voile.models.verdict import error_bars_text, marked
 
 if TYPE_CHECKING:
     from voile.explain.locally_linear.local import FilterDecision, LocallyLinearLocalExplanation
@@ -66,16 +67,17 @@ def maps_text(
         f"no. {m + 1} ({percent(float(one.shares[output, m]))})" for m in one.ranked(output)[:most]
     )
     name = explanation.outputs[output]
-    return f"Filters of '{name}' that counted most: {words} of {explanation.maps}."
+    return f"Linear maps of '{name}' that counted most: {words} of {explanation.maps}."
 
 
-def doubt_text(one: FilterDecision) -> str:
-    """Say if the privacy noise could have reversed an answer, else nothing."""
+def doubt_text(one: FilterDecision, *, whole: bool) -> str:
+    """Say if the errors of the filters could have reversed an answer, else nothing."""
     if not one.doubtful:
         return ""
+    why = "privacy noise and sampling error" if whole else "privacy noise"
     return (
         f"Not clear: the lead of {noisy(one.margin, one.margin_error, added=False)} is within the "
-        f"privacy noise, as far as that is known: another training might have given another class."
+        f"{why}, as far as that is known: another training might have given another class."
     )
 
 
@@ -98,8 +100,8 @@ def decisions_text(explanation: LocallyLinearLocalExplanation) -> str:
     """A few lines per row: why, and what each column added."""
     told = (no_rows_text(explanation.receipt), explanation.cost, explanation.receipt.guarantee)
     lead = (
-        "Parts and the base add up to the lead in score over the next class,",
-        "± two standard errors of the privacy noise of the filters.",
+        "Parts and the base add up to the lead in score over the next class;",
+        f"± is {error_bars_text(whole=explanation.whole)} (of the linear maps).",
     )
     return list_rows(len(explanation), lead, lambda row: _row_lines(explanation, row), told)
 
@@ -114,7 +116,7 @@ def _row_lines(explanation: LocallyLinearLocalExplanation, row: int) -> list[str
         lines += _part_lines(explanation, row)
     told = (
         maps_text(explanation, row, one.predicted),
-        doubt_text(one),
+        doubt_text(one, whole=explanation.whole),
         filled_text(explanation, row),
     )
     return [*lines, *(line for text in told for line in wrapped(text))]
@@ -127,8 +129,10 @@ def _part_lines(explanation: LocallyLinearLocalExplanation, row: int) -> list[st
     lines = []
     for i in order[:MOST_PARTS]:
         name, given = cut_text(explanation.columns[i], MOST_NAME), cut_text(one.given[i], 30)
+        nothing = explanation.columns[i] in explanation.nothing
         number, _, noise = noisy(float(parts[i]), float(errors[i])).partition(" ")
-        lines.append(f"  {name:<{MOST_NAME}}  {given:<30}  {number:>8} {noise}".rstrip())
+        line = f"  {name:<{MOST_NAME}}  {given:<30}  {number:>8} {noise}".rstrip()
+        lines.append(marked(line, nothing=nothing))
     wide = MOST_NAME + 32
     rest = order[MOST_PARTS:]
     if len(rest):
@@ -145,8 +149,12 @@ def _strongest(
     """The columns that spoke most for the class (sign 1) or against it (-1), with their values."""
     one = explanation.decisions[row]
     parts = sign * lead_parts(explanation, row)[0]
-    least = FEEBLE * float(np.abs(parts).max(initial=0.0))
-    order = [i for i in np.argsort(-parts, kind="stable")[:most] if parts[i] > least]
+    least, nothing = FEEBLE * float(np.abs(parts).max(initial=0.0)), explanation.nothing
+    order = [
+        i
+        for i in np.argsort(-parts, kind="stable")
+        if parts[i] > least and explanation.columns[i] not in nothing
+    ][:most]
     return ", ".join(
         f"{cut_text(explanation.columns[i], MOST_NAME)} "
         f"{cut_text(brief(one.given[i]), MOST_VALUE)} ({signed(sign * float(parts[i]))})"

@@ -10,12 +10,17 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.arrays import Array, Floats
+from voile.arrays import Array, Floats, freeze_arrays
+from voile.errors import DataError
+from voile.explain.comparison import Comparison
 from voile.explain.explained_feature import FeatureExplanation
+from voile.explain.explanation import EXPLANATION
+from voile.explain.locally_linear.comparing import compare
 from voile.explain.locally_linear.likeness import draw_likeness
 from voile.explain.locally_linear.overall_text import bank_text
 from voile.explain.picture_shape import PictureShape, check_pixels
-from voile.stored import Amount
+from voile.models.locally_linear.evidence import MapEvidence
+from voile.stored import NonNegative, Stored
 
 MOST_ALIKE, MOST_SUMMARY, LEAST_SHARE = 0.7, 4, 0.25
 """A summary leaves out filters whose cosine to a chosen one is greater, keeps so many, and none
@@ -26,6 +31,9 @@ that counts less than this part of an even share."""
 class LocallyLinearExplanation(FeatureExplanation):
     """A whole locally linear model; `outputs` are its classes.
 
+    `compare` answers whether two levels, or two columns, differ in weight. Verdicts of columns say
+    whether a column's weights tell any class from the others.
+
     A filter tells how much each feature raises the score of its map: per range of a pixel (or of
     its square root, if the model takes roots), per half a range of any other number, and for a
     level compared with none.
@@ -33,7 +41,8 @@ class LocallyLinearExplanation(FeatureExplanation):
     Attributes
     ----------
     filters, standard_errors : ndarray of shape (classes, maps, features)
-        The filters, and their standard deviation by the privacy noise, estimated.
+        The filters, and their standard deviation by privacy noise and sampling together (by the
+        noise alone if `noise_errors` is None), estimated.
     offsets : ndarray of shape (classes, maps)
         What each map adds without any input.
     shares : ndarray of shape (classes, maps)
@@ -48,11 +57,17 @@ class LocallyLinearExplanation(FeatureExplanation):
         What the teacher was, if the filters were learned from one.
     image_shape : tuple of int, or None
         Height, width and perhaps channels, if the features are pixels.
+    noise_errors : ndarray of shape (classes, maps, features), or None
+        The standard deviation by the privacy noise alone; None if no more than that is known.
+    evidence : MapEvidence or None
+        What `compare`, the verdicts and the errors of blended filters rest on.
+    p_values : ndarray of shape (columns,), or None
+        Of a column that tells no class from the others, allowing for all columns.
     """
 
     kind: ClassVar[str] = "filters"
 
-    beta: Amount
+    beta: NonNegative
     taught_by: str | None = None
     image_shape: PictureShape | None = None
     filters: Annotated[Floats, Array("outputs", "maps", "features")]
@@ -60,10 +75,26 @@ class LocallyLinearExplanation(FeatureExplanation):
     offsets: Annotated[Floats, Array("outputs", "maps")]
     shares: Annotated[Floats, Array("outputs", "maps")]
     average: Annotated[Floats, Array("features")]
+    noise_errors: Annotated[
+        Floats | None, Array("outputs", "maps", "features", null=math.inf), Stored(optional=True)
+    ] = None
+    evidence: Annotated[MapEvidence | None, Stored(optional=True)] = None
+    p_values: Annotated[Floats | None, Array("columns"), Stored(optional=True)] = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_pixels(self.image_shape, len(self.features))
+        found = self.evidence
+        if found is not None:
+            freeze_arrays(found, EXPLANATION)
+            sizes = len(self.outputs), len(self.features), len(self.columns)
+            if sizes != (found.classes, found.features, found.columns):
+                raise DataError("The evidence of an explanation must be of just what it shows.")
+
+    @property
+    def whole(self) -> bool:
+        """Whether errors hold the sampling error, not the privacy noise alone."""
+        return self.noise_errors is not None
 
     @property
     def maps(self) -> int:
@@ -88,7 +119,10 @@ class LocallyLinearExplanation(FeatureExplanation):
     @cached_property
     def typical_errors(self) -> Floats:
         """Standard deviation of `typical`, shares held fixed."""
-        return _blend_errors(self.shares, self.standard_errors)
+        found, noise = self.evidence, self.noise_errors
+        if found is None or noise is None:
+            return blend_errors(self.shares, self.standard_errors)
+        return blend_errors(self.shares, noise, found.class_errors)
 
     @cached_property
     def contrast(self) -> Floats:
@@ -114,7 +148,7 @@ class LocallyLinearExplanation(FeatureExplanation):
 
     @property
     def noise(self) -> Floats:
-        """Noise of `contrast` as a part of what is seen, root mean square, shape (classes,)."""
+        """Error of `contrast` as a part of what is seen, root mean square, shape (classes,)."""
         seen, error = (np.linalg.norm(one, axis=1) for one in (self.contrast, self.contrast_errors))
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(error > 0, error / seen, 0.0)
@@ -141,6 +175,31 @@ class LocallyLinearExplanation(FeatureExplanation):
             return None
         return draw_likeness(self.distinct, self.average, self.image_shape)
 
+    def compare(self, column: str, first: object, second: object = None) -> Comparison:
+        """Is the difference between two levels of a column, or between two columns, real?
+
+        Parameters
+        ----------
+        column : str
+        first, second : level
+            Levels of a category. With ``first`` alone, the name of another column that is a
+            number, as ``column`` has to be then.
+
+        Returns
+        -------
+        Comparison
+            The difference of their weights in the score of each class (of two, the second) beyond
+            the mean of all, with its 95 % interval (privacy noise plus sampling error) and a
+            verdict that allows for having looked at many. It costs nothing.
+
+        Raises
+        ------
+        SettingError
+            If a column or a level does not exist, both are the same, or nothing is known of the
+            sampling error.
+        """
+        return compare(self, column, first, second)
+
     def to_records(self) -> list[dict[str, Any]]:
         """One flat record per class, map and feature."""
         ranks = np.argsort(self.ranked, axis=1, kind="stable")
@@ -154,6 +213,12 @@ class LocallyLinearExplanation(FeatureExplanation):
                 "column": one.column,
                 "filter": float(self.filters[k, m, j]),
                 "standard_error": float(self.standard_errors[k, m, j]),
+                "noise_error": float(
+                    (self.standard_errors if self.noise_errors is None else self.noise_errors)[
+                        k, m, j
+                    ]
+                ),
+                "verdict": self.verdict_of(one.column),
                 "typical": float(self.typical[k, j]),
                 "contrast": float(self.contrast[k, j]),
             }
@@ -183,12 +248,23 @@ def _centred_errors(errors: Floats) -> Floats:
     return np.sqrt(np.broadcast_to(total, errors.shape))
 
 
-def _blend_errors(shares: Floats, errors: Floats) -> Floats:
-    """Standard deviation of a blend; what is not known stays so unless it counts for nothing."""
-    weights = (shares**2)[..., None]
+def blend_errors(shares: Floats, noise: Floats, common: Floats | None = None) -> Floats:
+    """Standard deviation of a blend of filters, shape (classes, features), shares held fixed.
+
+    Parameters
+    ----------
+    shares : ndarray of shape (classes, maps)
+    noise : ndarray of shape (classes, maps, features)
+        Of the single filters; what is not known stays so unless it counts for nothing.
+    common : ndarray of shape (classes, features), optional
+        Error of what the maps of a class have in common. With it, the noise of single filters
+        counts as far as shares differ from each other.
+    """
+    apart = shares if common is None else shares - 1.0 / max(shares.shape[1], 1)
+    weights = (apart**2)[..., None]
     with np.errstate(invalid="ignore"):
-        parts = np.where(weights > 0, weights * errors**2, 0.0)
-    return np.asarray(np.sqrt(parts.sum(axis=1)))
+        parts = np.where(weights > 0, weights * noise**2, 0.0).sum(axis=1)
+    return np.asarray(np.sqrt(parts if common is None else parts + common**2))
 
 
 def _choose(shares: Floats, filters: Floats, ranked: NDArray[np.int64]) -> tuple[int, ...]:

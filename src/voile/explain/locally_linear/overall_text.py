@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from voile.explain.ebm.text import cut_text
+from voile.explain.ebm.text import VERDICTS, cut_text
 from voile.explain.picture_shape import picture_text
 from voile.explain.wording import noisy, percent, short, signed, wrapped
+from voile.models.verdict import error_bars_text, nothing_text, something_text
 
 if TYPE_CHECKING:
     from voile.explain.locally_linear.overall import LocallyLinearExplanation
@@ -24,18 +25,18 @@ def no_rows_text(receipt: Receipt) -> str:
     """Say that no training row is shown, and what filters without noise may give away."""
     if receipt.has_guarantee:
         return (
-            "No row of the training table is shown: the model holds none, only filters with "
+            "No row of the training table is shown: the model holds none, only linear maps with "
             "privacy noise in them."
         )
     return (
-        "The model holds no row of the training table. But there is no guarantee: its filters may "
-        "resemble one."
+        "The model holds no row of the training table. But there is no guarantee: its linear maps "
+        "may resemble one."
     )
 
 
 def filters_count(maps: int) -> str:
     """Count filters: "1 filter", "5 filters"."""
-    return f"{maps} {'filter' if maps == 1 else 'filters'}"
+    return f"{maps} {'linear map' if maps == 1 else 'linear maps'}"
 
 
 def size_text(bank: LocallyLinearExplanation) -> str:
@@ -48,28 +49,28 @@ def size_text(bank: LocallyLinearExplanation) -> str:
 def spread_text(bank: LocallyLinearExplanation, k: int) -> str:
     """Over how many maps the weight of a class spreads."""
     if bank.maps == 1:
-        return "one filter"
+        return "one linear map"
     return f"the weight spreads over about {short(float(bank.active[k]), digits=2)} of {bank.maps}"
 
 
 def noise_text(bank: LocallyLinearExplanation, k: int) -> str:
-    """How much of what is seen the noise may be; nothing if there is none."""
-    noise = float(bank.noise[k])
+    """How much of what is seen its errors may be; nothing if there are none."""
+    noise, what = float(bank.noise[k]), "noise and sampling error" if bank.whole else "noise"
     if noise == 0:
         return ""
     if not np.isfinite(noise):
-        return "noise unknown"
+        return f"{what} unknown"
     if noise >= 1:
-        return "noise as strong as what is seen"
-    told = f"noise {percent(noise)} of what is seen"
-    return f"{told}: mostly chance" if noise > MOSTLY else told
+        return f"{what} as strong as what is seen"
+    told = f"{what} {percent(noise)} of what is seen"
+    return f"{told}: mostly error" if noise > MOSTLY else told
 
 
 def teacher_text(bank: LocallyLinearExplanation) -> str:
     """From what the filters were learned, if not from the rows; else nothing."""
     if bank.taught_by is None:
         return ""
-    return f"The filters were learned from a teacher: {bank.taught_by}."
+    return f"The linear maps were learned from a teacher: {bank.taught_by}."
 
 
 def ranking_text(bank: LocallyLinearExplanation) -> str:
@@ -77,14 +78,19 @@ def ranking_text(bank: LocallyLinearExplanation) -> str:
     if bank.maps == 1:
         return ""
     return (
-        "How much a filter counts differs from row to row. The shares told here are for inputs "
-        "that the filters themselves describe as typical of the class; no row was read for them."
+        "How much a linear map counts differs from row to row. The shares told here are for inputs "
+        "that the linear maps themselves describe as typical of the class; no row was read."
     )
 
 
 def strongest(bank: LocallyLinearExplanation, k: int) -> list[int]:
-    """Features that tell a class apart most, the strongest first."""
-    return list(map(int, np.argsort(-np.abs(bank.contrast[k]), kind="stable")))
+    """Features that tell a class apart most, the strongest first.
+
+    Without those of columns that cannot be told from nothing.
+    """
+    nothing = bank.nothing
+    order = map(int, np.argsort(-np.abs(bank.contrast[k]), kind="stable"))
+    return [j for j in order if bank.features[j].column not in nothing]
 
 
 def strongest_text(bank: LocallyLinearExplanation, k: int, *, most: int = 5) -> str:
@@ -95,9 +101,20 @@ def strongest_text(bank: LocallyLinearExplanation, k: int, *, most: int = 5) -> 
     )
 
 
+def verdicts_text(bank: LocallyLinearExplanation) -> str:
+    """Which columns tell a class from the others, in a sentence; nothing if it is not known."""
+    if not bank.verdicts:
+        return ""
+    names = [cut_text(name, MOST_NAME) for name in bank.columns]
+    found = something_text(names, bank.verdicts)
+    return f"Columns that tell the classes apart: {found}. {VERDICTS}"
+
+
 def bank_text(bank: LocallyLinearExplanation) -> str:
     """A few lines per class: how the weight spreads and what tells it apart."""
-    lines = [f"Model of {size_text(bank)}: a score is a blend of what the filters say"]
+    lines = [f"Model of {size_text(bank)}: a score is a blend of what the linear maps say"]
+    for text in (verdicts_text(bank), nothing_text(bank.nothing)):
+        lines += wrapped(text)
     for k, name in enumerate(bank.outputs[:MOST_CLASSES]):
         about = "; ".join(text for text in (spread_text(bank, k), noise_text(bank, k)) if text)
         lines.append(f"  '{cut_text(name, 40)}': {about}")
@@ -111,9 +128,9 @@ def bank_text(bank: LocallyLinearExplanation) -> str:
     elif bank.features:
         lines += wrapped(
             "Numbers: what a step of the feature adds to the score of the class beyond the mean "
-            "of all classes, ± two standard errors of the privacy noise."
+            f"of all classes; ± is {error_bars_text(whole=bank.whole)}."
         )
-    told = (teacher_text(bank), ranking_text(bank), no_rows_text(bank.receipt), bank.cost)
+    told = (*(teacher_text(bank), ranking_text(bank), no_rows_text(bank.receipt), bank.cost),)
     return "\n".join(
         [*lines, *(line for text in (*told, bank.receipt.guarantee) for line in wrapped(text))]
     )

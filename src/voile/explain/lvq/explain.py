@@ -6,6 +6,8 @@ holds anyway, so it costs nothing. No row of the training table can be shown: th
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -20,8 +22,11 @@ from voile.explain.lvq.local import (
 )
 from voile.explain.lvq.overall import MOST_PAIRS, LVQExplanation
 from voile.explaining import explains
+from voile.models.lvq.evidence import ClassEvidence
 from voile.models.lvq.model import LVQModel
+from voile.models.verdict import ColumnVerdict, allow_for_many, judge
 from voile.privacy.public_rows import encode_public
+from voile.schema.scale import step_of
 
 Floats = NDArray[np.float64]
 
@@ -41,6 +46,7 @@ def explain_global(model: LVQModel) -> LVQExplanation:
     values = features.in_units(model.prototypes)
     # A rounding error beyond a bound is none that anybody could see.
     beyond = np.abs(unscaled - values) > 1e-9 * features.width_in_units(np.ones(len(features)))
+    p_values = _p_values(model)
     return LVQExplanation(
         outputs=tuple(map(str, model.classes)),
         units=UNITS,
@@ -48,9 +54,10 @@ def explain_global(model: LVQModel) -> LVQExplanation:
         model_kind=model.kind,
         mechanism=model.mechanism,
         features=explain_features(model.features),
+        verdicts=_verdicts(p_values),
         labels=tuple(map(int, model.labels)),
         values=values,
-        standard_errors=features.width_in_units(model.prototype_errors),
+        standard_errors=features.width_in_units(model.whole_errors),
         beyond=tuple(map(int, beyond.sum(axis=1))),
         means=features.in_units(model.means),
         counts=model.counts,
@@ -59,6 +66,41 @@ def explain_global(model: LVQModel) -> LVQExplanation:
         related=related,
         pairs=matrix[np.ix_(related, related)],
         image_shape=model.image_shape,
+        noise_errors=None
+        if model.evidence is None
+        else features.width_in_units(model.prototype_errors),
+        evidence=_in_units(model),
+        p_values=p_values,
+    )
+
+
+def _p_values(model: LVQModel) -> Floats | None:
+    """Of each column, allowing for all of them; None for pictures, or if nothing is known."""
+    evidence = model.evidence
+    if evidence is None or model.image_shape is not None:
+        return None
+    names = [one.column for one in model.features.each]
+    places = [[j for j, name in enumerate(names) if name == own] for own in dict.fromkeys(names)]
+    return allow_for_many([evidence.p_value(own) for own in places])
+
+
+def _verdicts(p_values: Floats | None) -> tuple[ColumnVerdict, ...]:
+    return () if p_values is None else tuple(judge(p) for p in p_values.tolist())
+
+
+def _in_units(model: LVQModel) -> ClassEvidence | None:
+    """The evidence in the columns' own units."""
+    found, features = model.evidence, model.features
+    if found is None:
+        return None
+    widths = features.width_in_units(np.ones(len(features)))
+    middle = features.in_units(np.zeros(len(features)))
+    return replace(
+        found,
+        estimates=middle + found.estimates * widths,
+        noise_variances=found.noise_variances * widths**2,
+        sampling_variances=found.sampling_variances * widths**2,
+        prototype_variances=found.prototype_variances * widths**2,
     )
 
 
@@ -92,9 +134,11 @@ def explain_local(model: LVQModel, X: object) -> LVQLocalExplanation:
         units=UNITS,
         receipt=model.receipt,
         features=teller.features,
+        verdicts=_verdicts(_p_values(model)),
         labels=tuple(map(int, model.labels)),
         prototypes=model.features.in_units(model.prototypes),
-        standard_errors=model.features.width_in_units(model.prototype_errors),
+        standard_errors=model.features.width_in_units(model.whole_errors),
+        whole=model.evidence is not None,
         decisions=teller.tell(points, given, read_as),
         image_shape=model.image_shape,
     )
@@ -118,7 +162,8 @@ class _Teller:
             model.features.width_in_units(ones),
         )
         with np.errstate(invalid="ignore"):  # an unknown error times nothing
-            self._spread: Floats = model.prototype_errors**2 @ self.metric**2
+            self._errors: Floats = model.whole_errors
+            self._spread: Floats = self._errors**2 @ self.metric**2
 
     def in_units(self, point: Floats) -> Floats:
         """The same as the features' own, in one step for all."""
@@ -192,8 +237,9 @@ class _Teller:
         if len(picked) < 2:
             return 0.0
         with np.errstate(invalid="ignore"):
-            parts = (2 * slopes[picked] * self.model.prototype_errors[picked]) ** 2
-        total = float(np.sqrt(parts.sum()))
+            parts = (2 * slopes[picked] * self._errors[picked]) ** 2
+        evidence = self.model.evidence
+        total = float(np.sqrt(parts.sum())) * (1.0 if evidence is None else evidence.gap_share)
         return np.inf if np.isnan(total) else total
 
     def _part_errors(self, differences: Floats, slopes: Floats, picked: list[int]) -> Floats:
@@ -209,7 +255,7 @@ class _Teller:
         diagonal = np.diag(self.metric)
         with np.errstate(invalid="ignore"):
             for p in picked:
-                a, slope, squared = differences[p], slopes[p], self.model.prototype_errors[p] ** 2
+                a, slope, squared = differences[p], slopes[p], self._errors[p] ** 2
                 alone = (slope + a * diagonal) ** 2 * squared
                 alone += a**2 * (self._spread[p] - diagonal**2 * squared)
                 each = alone[firsts]
@@ -228,17 +274,31 @@ class _Teller:
         for j in np.flatnonzero(found.toward >= 0):
             moved = point.copy()
             moved[j] += found.moves[j]
+            to_class, size = int(model.labels[found.toward[j]]), abs(float(found.moves[j])) / 2
+            if step_of(self.features[j].scale):
+                self._step_beyond(moved, point, int(j))
+                size = abs(float(moved[j] - point[j])) / 2
+                to_class = int(model.class_distances(moved[None]).argmin())
+                if to_class == predicted or abs(moved[j]) > 1.0:
+                    continue  # the border lies between two values
             changes.append(
                 Change(
                     column=self.features[j].column,
                     value=float(self.in_units(moved)[j]),
                     level=None,
-                    size=abs(float(found.moves[j])) / 2,
-                    to_class=int(model.labels[found.toward[j]]),
+                    size=size,
+                    to_class=to_class,
                 )
             )
         changes += self._level_changes(point, predicted)
         return tuple(sorted(changes, key=lambda one: one.size))
+
+    def _step_beyond(self, moved: Floats, point: Floats, j: int) -> None:
+        """Move a whole number or a day on to the next one beyond the border."""
+        step = step_of(self.features[j].scale)
+        steps = (self._zero[j] + self._unit[j] * moved[j]) / step
+        steps = np.floor(steps) if moved[j] < point[j] else np.ceil(steps)
+        moved[j] = (steps * step - self._zero[j]) / self._unit[j]
 
     def _level_changes(self, point: Floats, predicted: int) -> list[Change]:
         """Other levels of a category that give another class."""

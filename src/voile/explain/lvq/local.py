@@ -12,7 +12,7 @@ from voile.explain.explained_feature import FeatureExplanation, sum_columns
 from voile.explain.explanation import EXPLANATION, ExplainedRows, check_row_texts
 from voile.explain.lvq.overall import check_labels, check_picture
 from voile.explain.lvq.text import decisions_text
-from voile.stored import Amount, Count, Share, Size, Stored, Unknown
+from voile.stored import Count, NonNegative, Size, Stored, Unknown, ZeroToOne
 
 Place = Annotated[int, Stored(least=-1)]
 """Number of a class or a prototype; -1 for none."""
@@ -39,7 +39,7 @@ class Change:
     column: str
     value: float | None
     level: str | None
-    size: Amount
+    size: NonNegative
     to_class: Count
 
     def check_read(self) -> None:
@@ -67,7 +67,7 @@ class JointChange:
     """
 
     values: Annotated[Floats, Array("features")]
-    size: Amount
+    size: NonNegative
     toward: Count
     flips: bool
 
@@ -88,8 +88,9 @@ class PrototypeDecision:
     right_distance, wrong_distance : float
         Their squared distances; infinite if there is none.
     gap_error : float
-        Standard deviation of the difference of the distances by the noise of the two prototypes,
-        to first order. The noise of a learned metric is not known and not in it.
+        Standard deviation of the difference of the distances by the errors of the two prototypes
+        (noise and sampling, or the noise alone if `whole` is False), to first order, and as far as
+        steps of training do not correct it. The error of a learned metric is not in it.
     contributions : ndarray of shape (features,)
         What each feature added to ``wrong_distance - right_distance``; they sum to it.
     part_errors : ndarray of shape (columns,)
@@ -105,7 +106,7 @@ class PrototypeDecision:
     """
 
     predicted: Place
-    confidence: Share
+    confidence: ZeroToOne
     right: Place
     wrong: Place
     right_distance: Unknown
@@ -126,7 +127,7 @@ class PrototypeDecision:
 
     @property
     def doubtful(self) -> bool:
-        """Whether two standard errors of the privacy noise could have reversed the answer."""
+        """Whether two standard errors of the prototypes could have reversed the answer."""
         return self.wrong >= 0 and self.gap < 2 * self.gap_error
 
 
@@ -139,7 +140,10 @@ class LVQLocalExplanation(FeatureExplanation, ExplainedRows):
     labels : tuple of int
         Class number of each prototype.
     prototypes, standard_errors : ndarray of shape (prototypes, features)
-        Prototypes in the columns' own units, and their standard deviation by the noise.
+        Prototypes in the columns' own units, and their standard deviation by noise and sampling
+        together (by the noise alone if `whole` is False).
+    whole : bool
+        Whether errors hold the sampling error, not the privacy noise alone.
     decisions : tuple of PrototypeDecision
         One per row.
     image_shape : tuple of int, or None
@@ -153,6 +157,7 @@ class LVQLocalExplanation(FeatureExplanation, ExplainedRows):
     standard_errors: Annotated[Floats, Array("labels", "features", null=math.inf)]
     image_shape: tuple[Size, Size] | None = None
     decisions: tuple[PrototypeDecision, ...]
+    whole: Annotated[bool, Stored(optional=True)] = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -192,6 +197,7 @@ class LVQLocalExplanation(FeatureExplanation, ExplainedRows):
                 "feature": feature.name,
                 "given": one.given[places[feature.column]],
                 "contribution": float(one.contributions[j]),
+                "verdict": self.verdict_of(feature.column),
                 "typical": float(self.prototypes[one.right, j]),
                 "typical_other": float(self.prototypes[one.wrong, j])
                 if one.wrong >= 0

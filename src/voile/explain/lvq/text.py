@@ -9,7 +9,26 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from voile.explain.ebm.text import cut_text
-from voile.explain.wording import list_rows, noisy, percent, short, signed, wrapped
+from voile.explain.wording import (
+    list_rows,
+    noisy,
+    noisy_value,
+    percent,
+    short,
+    signed,
+    wrapped,
+)
+from voile.models.verdict import (
+    LEVELS,
+    MARK,
+    error_bars_text,
+    interval_text,
+    marked,
+    nothing_text,
+    something_text,
+)
+from voile.schema.scale import step_of
+from voile.schema.value_texts import value_text
 
 if TYPE_CHECKING:
     from voile.explain.explained_feature import ExplainedFeature
@@ -75,15 +94,32 @@ def mean_share(distance: float) -> str:
 def relevance_text(explanation: LVQExplanation, *, most: int = 5) -> str:
     """What the distance looks at most."""
     if not explanation.learned:
-        return "The distance looks at all features alike: it was not learned."
+        return "The distance weighs all features alike: it was not learned."
     if explanation.image_shape is not None:
-        return "The distance was learned: it looks at some pixels more than at others."
+        return "The distance was learned: it weighs some pixels more than others."
     sizes, names = explanation.column_relevance, explanation.columns
     order = np.argsort(-sizes, kind="stable")[:most]
+    nothing = explanation.nothing
     words = ", ".join(
-        f"{cut_text(names[i], MOST_NAME)} ({percent(float(sizes[i]))})" for i in order
+        f"{cut_text(names[i], MOST_NAME)} ({share_text(explanation, int(i))}"
+        + (f"; {MARK})" if names[i] in nothing else ")")
+        for i in order
     )
-    return f"The distance looks most at: {words}."
+    known = np.isfinite(explanation.column_relevance_errors).all()
+    told = interval_text(whole=True) if known else "its error is not known"
+    return (
+        f"A difference counts most in: {words} ({told}). It counts much where rows of one class "
+        f"hardly differ; whether the classes differ there is another question."
+    )
+
+
+def share_text(explanation: LVQExplanation, column: int) -> str:
+    """The part of a column in the distance, with its interval if that is known."""
+    size = float(explanation.column_relevance[column])
+    error = float(explanation.column_relevance_errors[column])
+    if not math.isfinite(error) or error == 0:
+        return percent(size)
+    return f"{noisy(100 * size, 100 * error, added=False)} %"
 
 
 def prototypes_text(explanation: LVQExplanation) -> str:
@@ -94,23 +130,37 @@ def prototypes_text(explanation: LVQExplanation) -> str:
         f"({explanation.model_kind}) for {len(explanation.outputs)} classes: "
         f"the nearest gives the class"
     ]
+    for text in (verdicts_text(explanation), nothing_text(explanation.nothing)):
+        lines += wrapped(text)
     picture = explanation.image_shape
     for p, label in enumerate(explanation.labels[:MOST_PROTOTYPES]):
         name = cut_text(prototype_name(explanation.labels, explanation.outputs, p), 40)
         distance = from_mean_text(float(explanation.distance_from_mean[p]))
         lines.append(f"  {name}: {count_text(float(explanation.counts[label]))}; {distance}")
         if picture is None:
-            lines += [_feature_line(explanation, p, j) for j in explanation.ranked[:MOST_PARTS]]
+            lines += [_feature_line(explanation, p, j) for j in explanation.shown[:MOST_PARTS]]
     if count > MOST_PROTOTYPES:
         lines.append(f"  ... and {count - MOST_PROTOTYPES} more prototypes: to_frame() has them")
     if picture is not None:
         lines.append(f"  Pictures of {picture[0]} x {picture[1]} pixels: to_html() draws them.")
-    elif len(explanation.features) > MOST_PARTS:
+    elif len(explanation.shown) > MOST_PARTS:
         lines.append(f"  {MOST_PARTS} of {len(explanation.features)} features; to_frame() has all")
     told = [empty_text(explanation)] if explanation.empty_classes else []
+    told += [f"± is {error_bars_text(whole=explanation.whole)}." if picture is None else ""]
     told += [relevance_text(explanation), no_rows_text(explanation.receipt)]
     told += [explanation.cost, explanation.receipt.guarantee]
     return "\n".join([*lines, *(line for text in told for line in wrapped(text))])
+
+
+def verdicts_text(explanation: LVQExplanation) -> str:
+    """Whether the classes differ in each column, in a sentence; nothing if that is not known."""
+    if not explanation.verdicts:
+        return ""
+    names = [cut_text(name, MOST_NAME) for name in explanation.columns]
+    return (
+        f"Class means differ in: {something_text(names, explanation.verdicts)}. {LEVELS} "
+        f"compare('column', 'class', 'class') tells how much."
+    )
 
 
 def empty_text(explanation: LVQExplanation) -> str:
@@ -119,19 +169,38 @@ def empty_text(explanation: LVQExplanation) -> str:
     return f"Without a prototype, so that no row can get it: {names}."
 
 
-def value_text(feature: ExplainedFeature, value: float, standard_error: float = 0.0) -> str:
+def feature_text(feature: ExplainedFeature, value: float, standard_error: float = 0.0) -> str:
     """Write a value of a prototype in its unit, with its noise: a level as a share of rows."""
     if feature.level is None:
-        return noisy(value, standard_error, added=False)
+        return noisy_value(value, standard_error, feature.scale)
     return f"{noisy(100 * value, 100 * standard_error, added=False)} %"
 
 
 def _feature_line(explanation: LVQExplanation, p: int, j: int) -> str:
     feature = explanation.features[j]
-    text = value_text(
-        feature, float(explanation.values[p, j]), float(explanation.standard_errors[p, j])
-    )
+    text = prototype_value_text(explanation, p, j)
+    mean = mean_text(explanation, explanation.labels[p], j)
+    text = f"{text:<16}  {mean}".rstrip()
     return f"    {cut_text(feature.name, MOST_NAME):<{MOST_NAME}}  {text}"
+
+
+def prototype_value_text(explanation: LVQExplanation, p: int, j: int) -> str:
+    """A prototype's value of a feature, with its interval."""
+    value, error = explanation.values[p, j], explanation.standard_errors[p, j]
+    return feature_text(explanation.features[j], float(value), float(error))
+
+
+def mean_text(explanation: LVQExplanation, label: int, j: int) -> str:
+    """The mean of a class in a feature, with its interval; nothing if that is not known.
+
+    A prototype stands where the classes border; the mean is what is typical of the class.
+    """
+    evidence = explanation.evidence
+    if evidence is None:
+        return ""
+    feature, error = explanation.features[j], math.sqrt(float(evidence.variances[label, j]))
+    value = min(max(float(evidence.estimates[label, j]), feature.lower), feature.upper)
+    return f"class mean {feature_text(feature, value, error)}"
 
 
 # -- decisions ----------------------------------------------------------------------------------
@@ -163,13 +232,14 @@ def decision_text(explanation: LVQLocalExplanation, row: int) -> str:
     return f"{text}."
 
 
-def doubt_text(one: PrototypeDecision) -> str:
-    """Say if the privacy noise could have reversed an answer, else nothing."""
+def doubt_text(one: PrototypeDecision, *, whole: bool) -> str:
+    """Say if the errors of the prototypes could have reversed an answer, else nothing."""
     if not one.doubtful:
         return ""
+    why = "privacy noise and sampling error" if whole else "privacy noise"
     return (
         f"Not clear: the difference of {noisy(one.gap, one.gap_error, added=False)} is within the "
-        f"privacy noise, which alone could have given another class."
+        f"{why}, which alone could have given another class."
     )
 
 
@@ -194,15 +264,18 @@ def brief(given: str) -> str:
 
 
 def change_text(explanation: LVQLocalExplanation, change: Change) -> str:
-    """What a column would have to be: "about 14.1", or a level."""
+    """What a column would have to be: "about 14.1", "15" of whole numbers, or a level."""
     if change.value is None:
         return f"'{change.level}'"
     feature = next(one for one in explanation.features if one.column == change.column)
-    return f"about {number_text(feature, change.value)}"
+    about = "about " if step_of(feature.scale) == 0.0 else ""
+    return f"{about}{number_text(feature, change.value)}"
 
 
 def number_text(feature: ExplainedFeature, value: float) -> str:
     """Write a number with as many digits as its range needs: 3 of a year would say nothing."""
+    if feature.scale != "number":
+        return value_text(value, feature.scale)
     width, size = feature.upper - feature.lower, max(abs(feature.lower), abs(feature.upper))
     digits = 3 + max(0, int(np.log10(size / width)))
     return short(value, digits=digits, grouped=False)
@@ -228,8 +301,8 @@ def decisions_text(explanation: LVQLocalExplanation) -> str:
     """A few lines per row: why, what each column added, and what would change it."""
     told = (no_rows_text(explanation.receipt), explanation.cost, explanation.receipt.guarantee)
     lead = (
-        "Parts add up to the difference of squared distances,",
-        "± two standard errors of the privacy noise of the prototypes.",
+        "Parts add up to the difference of squared distances;",
+        f"± is {error_bars_text(whole=explanation.whole)} (of the prototypes).",
     )
     return list_rows(len(explanation), lead, lambda row: _row_lines(explanation, row), told)
 
@@ -244,7 +317,7 @@ def _row_lines(explanation: LVQLocalExplanation, row: int) -> list[str]:
         return lines
     if explanation.image_shape is None:
         lines += _part_lines(explanation, row)
-    told = (doubt_text(one), changes_text(explanation, row))
+    told = (doubt_text(one, whole=explanation.whole), changes_text(explanation, row))
     return [*lines, *(line for text in told for line in wrapped(text))]
 
 
@@ -254,10 +327,11 @@ def _part_lines(explanation: LVQLocalExplanation, row: int) -> list[str]:
     order = np.argsort(-np.abs(parts), kind="stable")
     for i in order[:MOST_PARTS]:
         name = cut_text(explanation.columns[i], MOST_NAME)
+        nothing = explanation.columns[i] in explanation.nothing
         number, _, noise = noisy(float(parts[i]), float(one.part_errors[i])).partition(" ")
         lines.append(
             f"  {name:<{MOST_NAME}}  {cut_text(given_text(one, int(i)), 30):<30}"
-            f"  {number:>8} {noise}".rstrip()
+            + marked(f"  {number:>8} {noise}".rstrip(), nothing=nothing)
         )
     rest = order[MOST_PARTS:]
     if len(rest):
@@ -270,8 +344,12 @@ def _part_lines(explanation: LVQLocalExplanation, row: int) -> list[str]:
 def _strongest(explanation: LVQLocalExplanation, row: int, sign: int, most: int = 3) -> str:
     """The columns that spoke most for the class (sign 1) or against it (-1), with their values."""
     one, parts = explanation.decisions[row], sign * explanation.parts(row)
-    least = FEEBLE * float(np.abs(parts).max(initial=0.0))
-    order = [i for i in np.argsort(-parts, kind="stable")[:most] if parts[i] > least]
+    least, nothing = FEEBLE * float(np.abs(parts).max(initial=0.0)), explanation.nothing
+    order = [
+        i
+        for i in np.argsort(-parts, kind="stable")
+        if parts[i] > least and explanation.columns[i] not in nothing
+    ][:most]
     return ", ".join(
         f"{cut_text(explanation.columns[i], MOST_NAME)} "
         f"{cut_text(brief(one.given[i]), MOST_VALUE)} ({signed(sign * float(parts[i]))})"

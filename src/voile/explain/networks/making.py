@@ -99,7 +99,7 @@ def explain_images(
     if method not in METHODS:
         raise SettingError(f"method must be one of {', '.join(METHODS)}. Got {method!r}.")
     if layer is not None and method != "grad_cam":
-        raise SettingError(f"method {method!r} looks at no layer: leave `layer` out.")
+        raise SettingError(f"method {method!r} uses no layer: leave `layer` out.")
     batch_size = read_count(batch_size, "batch_size")
     steps, samples = read_count(steps, "steps"), read_count(samples, "samples")
     noise, seed = read_positive(noise, "noise"), read_count(seed, "seed", 0)

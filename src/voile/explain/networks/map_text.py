@@ -38,8 +38,8 @@ _MEANINGS = {
     ),
 }
 CAUTION = (
-    "A heat map tells where a network looked, not whether it is right, and not what causes what in "
-    "the world."
+    "A heat map shows which pixels the answer depended on, not whether the answer is right, and "
+    "not what causes what in the world."
 )
 
 _LINES, _COLUMNS = ("upper", "middle", "lower"), ("left", "centre", "right")

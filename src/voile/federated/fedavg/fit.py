@@ -22,7 +22,6 @@ from voile.models.fit import FitJob, looking_at_rows
 from voile.models.networks.architectures import Description, initial_weights
 from voile.models.networks.images import KeptImages, Standard
 from voile.models.networks.model import NetworkModel
-from voile.models.progress import progress_bar
 from voile.privacy.accounting import compose
 from voile.privacy.budget import Budget, NeighbouringRelation
 from voile.privacy.clients.sampling import unprotected_client_sum
@@ -32,6 +31,7 @@ from voile.privacy.events import Gaussian, Plan, Step, Unprotected
 from voile.privacy.grant import Grant, Ticket
 from voile.privacy.receipt import Receipt, write_receipt
 from voile.privacy.vault import keep
+from voile.progress import progress_bar
 
 Floats = NDArray[np.float64]
 Turn = Callable[[Ticket, Floats, int], Floats]

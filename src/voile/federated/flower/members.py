@@ -120,7 +120,7 @@ class Members:
                     f"only {missing} came" if isinstance(wanted, int) else f"{missing} did not come"
                 )
                 raise FederationError(
-                    f"The federation cannot begin: {what} within {timeout:g} s. Look at the logs "
+                    f"The federation cannot begin: {what} within {timeout:g} s. Read the logs "
                     f"of the SuperNodes, or wait longer (join-timeout)."
                 )
             self._exchange.sleep(_LOOK_EVERY)

@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from voile.models.ebm.model import Link
 from voile.models.ebm.queries import BinLayout
 from voile.models.ebm.settings import CATEGORIES_ACCESS, NUMBERS_ACCESS, TARGET_ACCESS
+from voile.models.setting_checks import count_found_classes
+from voile.models.target_look import stop_if_unlisted
 from voile.privacy.discovery import find_histogram
 from voile.privacy.grant import Grant
 from voile.privacy.mechanisms import gaussian_sum
@@ -48,20 +50,43 @@ class TargetFacts:
 
 @dataclass(frozen=True, eq=False)
 class ColumnBins:
-    """Private bins of one column: cut points (numbers), counts and their standard errors."""
+    """Private bins of one column: cut points (numbers), counts and their standard errors.
+
+    Attributes
+    ----------
+    cuts : ndarray of shape (intervals - 1,)
+        Of a number; empty for a category.
+    counts, count_errors : ndarray of shape (bins,)
+    ordered : bool
+        Whether bins have an order: intervals of a number, or levels that the schema orders.
+    apart : int
+        How many bins at the end have no place in it: missing, of categories also other.
+    """
 
     cuts: Floats
     counts: Floats
     count_errors: Floats
+    ordered: bool
+    apart: int
 
 
 def release_target(table: PrivateTable, grant: Grant) -> TargetFacts:
-    """Release class counts, or the distribution of a number, with one access."""
+    """Release class counts, or the distribution of a number, with one access.
+
+    Raises
+    ------
+    NothingFound
+        If the rows have fewer than two classes, or others than are listed.
+    """
     target = table.schema.target
     none = np.zeros(0)
     if isinstance(target, Category):
-        listed = len(target.levels or ())
+        listed = count_found_classes(table.schema)
         release = gaussian_sum(table, CategoryCounts(TARGET, listed), grant.take(TARGET_ACCESS))
+        error = release.standard_error
+        stop_if_unlisted(
+            target.levels or (), release.values[:listed], release.values[listed], error, error
+        )
         counts = np.maximum(release.values[:listed], 1.0)
         return TargetFacts(float(counts.sum()), counts, 0.0, 1.0, none, none)
     found = find_histogram(table, TARGET, grant.take(TARGET_ACCESS))
@@ -99,15 +124,19 @@ def find_bins(table: PrivateTable, grant: Grant, bins: int) -> tuple[ColumnBins,
             release = gaussian_sum(table, query, grant.take(CATEGORIES_ACCESS))
             errors = np.full(query.size, release.standard_error)
             counts = _without_missing(release.values, column)
-            result.append(ColumnBins(np.zeros(0), counts, errors))
+            ordered = column.ordered and len(column.levels or ()) > 1
+            result.append(ColumnBins(np.zeros(0), counts, errors, ordered, apart=2))
             continue
         ticket = grant.take(NUMBERS_ACCESS)
         found = find_histogram(table, name, ticket, resolution=2 * bins).equal_mass(bins)
+        cuts = _increasing(found.edges[1:-1])
         result.append(
             ColumnBins(
-                _increasing(found.edges[1:-1]),
+                cuts,
                 _without_missing(np.append(found.counts, found.missing), column),
                 np.append(found.standard_errors, found.node_error / np.sqrt(3.0)),
+                ordered=len(cuts) > 0,
+                apart=1,
             )
         )
     return tuple(result)

@@ -26,7 +26,7 @@ from voile.models.ebm.queries import (
     keeps,
 )
 from voile.models.ebm.settings import STEPS_ACCESS
-from voile.models.ebm.train import Trained
+from voile.models.ebm.terms import ReleasedTerms
 from voile.models.public_numbers import check_wholes
 from voile.privacy.grant import Grant
 from voile.privacy.mechanisms import gaussian_sum
@@ -118,7 +118,7 @@ def train_cyclic(
     epochs: int,
     splits: np.random.Generator,
     progress: Callable[[int], None] = lambda done: None,
-) -> Trained:
+) -> ReleasedTerms:
     """Train by ``epochs`` cycles over the columns, one access each.
 
     Parameters
@@ -150,7 +150,7 @@ def train_cyclic(
             scores[layout.part(k), 0] += _RATE * (release.values / mass)[leaf]
             variances[layout.part(k), 0] += (_RATE * release.standard_error / mass[leaf]) ** 2
         progress(epoch + 1)
-    return Trained(scores, np.sqrt(variances), intercept, np.zeros(1))
+    return ReleasedTerms(scores, np.sqrt(variances), intercept, np.zeros(1))
 
 
 def _random_leaves(bins: int, ordered: bool, splits: np.random.Generator) -> NDArray[np.int64]:

@@ -4,7 +4,7 @@ Editing reads no rows: it is post-processing, costs nothing, and leaves the rece
 change is an `Edit` that is stored with the model and can be applied again to another one. What is
 taken back stays in the model's history, with who took it back and when.
 
-What an edit does to the standard errors, which measure privacy noise alone: a score that a person
+What an edit does to the standard errors: a score that a person
 gave has none; interpolated, smoothed and scaled scores are linear in the old ones and get the error
 that follows (bins taken as independent); the nearest monotone or convex curve keeps the old errors,
 because a projection is not linear, and brings a curve no farther from the true one if that one has
@@ -26,9 +26,11 @@ from voile.models.ebm.model import EBMModel
 from voile.models.ebm.operations import apply_edit, to_settings
 from voile.models.history import REDO, REVERT, UNDO, Edit
 from voile.schema.columns import Level
+from voile.schema.dates import Moment
 from voile.strict import is_text
 
-Range = tuple[float, float]
+Range = tuple[float, float] | tuple[Moment, Moment]
+"""Two ends of a number's range, or of a date's."""
 
 
 class Editor:
@@ -38,7 +40,8 @@ class Editor:
     kept in the history.
 
     Ranges are ``between=(a, b)``: values from a up to, but without, b; if b is the column's upper
-    bound, with it. A bin that a or b cuts through is split there, so that exactly the range
+    bound, with it. Of whole numbers and days both ends belong to the range; ends of dates are given
+    as in ``Date``. A bin that a or b cuts through is split there, so that exactly the range
     changes; its private count, and the count's error, are divided by width.
 
     ``output`` chooses a class of a model with three or more: its label or, if that is no label, its
@@ -97,8 +100,8 @@ class Editor:
             Name of the column.
         value : float
             The score, finite. It has no noise: its standard error becomes 0.
-        between : pair of float or None
-            A range of a number.
+        between : pair of float or dates, or None
+            A range of a number or date.
         levels : list of levels or None
             Levels of a category; "(other)" stands for those that are not listed.
         missing : bool

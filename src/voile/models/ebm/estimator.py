@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from voile.models.classes import Classes
 from voile.models.ebm import export
 from voile.models.ebm.edit import Editor
 from voile.models.ebm.files import SavedEBM
@@ -22,7 +23,7 @@ from voile.models.ebm.settings import Direction, Method, Settings
 from voile.models.estimator import PrivateEstimator
 from voile.models.fit import FitJob
 from voile.privacy.ledger import Ledger
-from voile.schema import Category, Number, Schema
+from voile.schema import Category, Level, Number, Schema
 
 Auto = Literal["auto"]
 
@@ -42,7 +43,7 @@ class _EBM(PrivateEstimator):
         self,
         *,
         epsilon: float = 1.0,
-        delta: float = 1e-6,
+        delta: float | None = None,
         schema: Schema | None = None,
         ledger: Ledger | None = None,
         method: Method = "rounds",
@@ -133,12 +134,20 @@ class EBMClassifier(ClassifierMixin, _EBM):  # type: ignore[misc]
     Parameters
     ----------
     epsilon, delta : float
-        Budget of one fit; ``epsilon=inf`` trains without noise and without a guarantee.
+        Budget of one fit; ``epsilon=inf`` trains without noise and without a guarantee. Delta is by
+        default 1e-6, and at most 0.01 / rows where the schema tells the number of rows.
     schema : Schema, optional
         What is public: bounds, levels, classes. What it lacks is found privately, for a share of
         the budget.
     ledger : Ledger, optional
         Where the fit is recorded; by default one of its own.
+    classes : list, optional
+        The classes of the target, where no schema lists them: ``[0, 1]``. Without them they are
+        found privately.
+    positive : class, optional
+        Which of two classes explanations, reports and exports speak of (its log-odds, its
+        probability); by default the second. `classes_`, and with it ``predict_proba`` and
+        ``decision_function``, is sorted then, as scikit-learn has it.
     method : {"rounds", "cyclic"}
         "rounds": a few noised histograms of all columns, smoothed. "cyclic": Algorithm 2 of Nori et
         al. (2021) made sound, for comparison; far less accurate, binary or regression only.
@@ -158,7 +167,7 @@ class EBMClassifier(ClassifierMixin, _EBM):  # type: ignore[misc]
     model_ : EBMModel
         Frozen: terms, scores, standard errors, private counts.
     classes_ : ndarray of shape (classes,)
-        Classes of the schema, in its order.
+        Classes of the schema, in its order; sorted if there is a ``positive`` one.
     receipt_ : Receipt
     training_settings_ : dict, or None
         Parameters of the fit as plain data; None if a file of an earlier version lacks them.
@@ -174,6 +183,37 @@ class EBMClassifier(ClassifierMixin, _EBM):  # type: ignore[misc]
     >>> print(model.predict([[0.5], [9.5]]))
     ['no' 'yes']
     """
+
+    def __init__(
+        self,
+        *,
+        epsilon: float = 1.0,
+        delta: float | None = None,
+        schema: Schema | None = None,
+        ledger: Ledger | None = None,
+        classes: Classes | None = None,
+        positive: Level | None = None,
+        method: Method = "rounds",
+        rounds: int | Auto = "auto",
+        bins: int | Auto = "auto",
+        monotone: Mapping[str, Direction] | None = None,
+        largest_weight: float | None = None,
+        random_state: int | None = None,
+    ) -> None:
+        super().__init__(
+            epsilon=epsilon,
+            delta=delta,
+            schema=schema,
+            ledger=ledger,
+            method=method,
+            rounds=rounds,
+            bins=bins,
+            monotone=monotone,
+            largest_weight=largest_weight,
+            random_state=random_state,
+        )
+        self.classes = classes
+        self.positive = positive
 
     def fit(self, X: object, y: object = None, sample_weight: object = None) -> Self:
         """Train on private rows.
@@ -192,14 +232,16 @@ class EBMClassifier(ClassifierMixin, _EBM):  # type: ignore[misc]
         return self._fit(X, y, **self._weighing(sample_weight))
 
     def decision_function(self, X: object) -> NDArray[np.float64]:
-        """Log-odds of the second class, shape (rows,); with more classes (rows, classes)."""
+        """Log-odds of the last of two `classes_`, (rows,); of more, scores, (rows, classes)."""
         scores = self._scores(X)
-        return scores[:, 0] if scores.shape[1] == 1 else scores
+        if scores.shape[1] > 1:
+            return scores
+        return self._by_class(np.column_stack([-scores[:, 0], scores[:, 0]]))[:, 1]
 
     def predict_proba(self, X: object) -> NDArray[np.float64]:
         """Probability of each class, shape (rows, classes)."""
         scores = self._scores(X)
-        return self.model_.respond(scores)
+        return self._by_class(self.model_.respond(scores))
 
     def predict(self, X: object) -> NDArray[Any]:
         """Most probable class of each row, shape (rows,)."""
@@ -211,8 +253,8 @@ class EBMClassifier(ClassifierMixin, _EBM):  # type: ignore[misc]
 class EBMRegressor(RegressorMixin, _EBM):  # type: ignore[misc]
     """A private additive regression: one readable curve per column, in the target's units.
 
-    Parameters, methods and attributes are those of `EBMClassifier`; the schema's target is a
-    ``Number``, whose bounds are found privately if they are not given.
+    Parameters, methods and attributes are those of `EBMClassifier`, but for the classes; the
+    schema's target is a ``Number``, whose bounds are found privately if they are not given.
 
     Examples
     --------

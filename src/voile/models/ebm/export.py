@@ -23,7 +23,8 @@ from voile.errors import MissingExtra, ModelError
 from voile.models.ebm.model import EBMModel, Term
 from voile.models.history import tell_edits
 from voile.models.json_files import replace_file
-from voile.schema import Category, Number
+from voile.schema import Category, Date, Number
+from voile.schema.value_texts import value_text
 
 HEADER = (
     "term",
@@ -52,22 +53,24 @@ class ScoreRow:
         Name of the column.
     label : str
         A readable name of the bin.
-    lower, upper : float or None
-        The bin's interval, for a number: lower <= value < upper (in the last bin, <= upper).
+    lower, upper : float, str or None
+        The bin's interval, for a number: lower <= value < upper (in the last bin, <= upper). Of
+        dates as ISO 8601 text.
     level : str, int, float, bool or None
         The bin's level, for a category.
     output : object
         The class whose score it is (of two classes: the second); None for regression.
     score, standard_error : float
-        In units of the score, and its standard deviation by the privacy noise.
+        In units of the score, and its standard deviation by privacy noise and sampling (by the
+        noise alone for models from before).
     count : float
         Privately estimated rows in the bin.
     """
 
     term: str
     label: str
-    lower: float | None
-    upper: float | None
+    lower: float | str | None
+    upper: float | str | None
     level: object
     output: object
     score: float
@@ -86,7 +89,7 @@ def score_table(model: EBMModel) -> list[ScoreRow]:
             level=level,
             output=output,
             score=float(term.scores[bin_, column]),
-            standard_error=float(term.standard_errors[bin_, column]),
+            standard_error=float(term.errors[bin_, column]),
             count=float(term.counts[bin_]),
         )
         for term in model.terms
@@ -95,10 +98,12 @@ def score_table(model: EBMModel) -> list[ScoreRow]:
     ]
 
 
-def _bins(term: Term) -> list[tuple[str, float | None, float | None, object]]:
+def _bins(term: Term) -> list[tuple[str, float | str | None, float | str | None, object]]:
     """Label, lower and upper end, and level of each bin."""
     if isinstance(term.column, Number):
-        edges = [float(edge) for edge in term.edges]
+        edges: list[Any] = [float(edge) for edge in term.edges]
+        if isinstance(term.column, Date):
+            edges = [value_text(edge, "time").replace(" ", "T") for edge in edges]
         ends: list[Any] = [*pairwise(edges), (None, None)]
         return [(label, *end, None) for label, end in zip(term.labels, ends, strict=True)]
     levels = [*(term.column.levels or ()), None, None]
@@ -261,7 +266,9 @@ def _guide(model: EBMModel) -> list[_GuideLine]:
         _GuideLine((unit,)),
         _GuideLine(("Of each term, one score applies: that of the bin the value is in.",)),
         _GuideLine(("Intervals include their lower end, the last one also its upper end.",)),
-        _GuideLine(("A standard error says how much the privacy noise may have moved a score.",)),
+        _GuideLine(
+            ("A standard error says how far privacy noise and sampling may have moved a score.",)
+        ),
         _GuideLine(("A private count estimates the rows of a bin.",)),
         _GuideLine(),
         _GuideLine(("Link", model.link)),

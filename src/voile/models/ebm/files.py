@@ -34,6 +34,7 @@ import numpy as np
 from voile.arrays import Array, Floats, freeze_arrays
 from voile.codec import Order
 from voile.errors import ModelError
+from voile.models.ebm.evidence import TermEvidence
 from voile.models.ebm.model import EBMModel, Link, Term
 from voile.models.history import MOVES, Edit
 from voile.models.json_files import MODEL
@@ -57,6 +58,12 @@ class SavedTerm:
     ]
     counts: Annotated[Floats, Array("bins", least=0.0, most=LARGEST)]
     count_errors: Annotated[Floats, Array("bins", least=0.0, most=LARGEST, null=math.inf)]
+    whole_errors: Annotated[
+        Floats | None,
+        Array("bins", "outputs", least=0.0, most=math.inf, null=math.inf),
+        Stored(optional=True),
+    ] = None
+    evidence: Annotated[TermEvidence | None, Stored(optional=True)] = None
 
     @classmethod
     def of(cls, term: Term) -> Self:
@@ -71,6 +78,8 @@ class SavedTerm:
             standard_errors=term.standard_errors,
             counts=term.counts,
             count_errors=term.count_errors,
+            whole_errors=term.whole_errors,
+            evidence=term.evidence,
         )
 
     @property
@@ -96,6 +105,8 @@ class SavedTerm:
             raise ModelError(f"The 'levels' of {where} are not those of the schema.")
         for name in ("scores", "standard_errors"):
             _check_size(getattr(self, name), schema, f"'{name}' of {where}")
+        if self.evidence is not None and self.evidence.estimates.shape != self.scores.shape:
+            raise ModelError(f"The 'evidence' of {where} must have its bins and outputs.")
         return Term(
             name=self.name,
             column=column,
@@ -104,6 +115,8 @@ class SavedTerm:
             standard_errors=self.standard_errors,
             counts=self.counts,
             count_errors=self.count_errors,
+            whole_errors=self.whole_errors,
+            evidence=self.evidence,
         )
 
 
@@ -113,12 +126,19 @@ class SavedScores:
 
     intercept: Annotated[Floats, Array("intercept", most=math.inf)]
     intercept_errors: Annotated[Floats, Array("intercept", least=0.0, most=math.inf, null=math.inf)]
+    whole_intercept_errors: Annotated[
+        Floats | None,
+        Array("intercept", least=0.0, most=math.inf, null=math.inf),
+        Stored(optional=True),
+    ] = None
     terms: tuple[SavedTerm, ...]
 
     def __post_init__(self) -> None:
         freeze_arrays(self, MODEL)
         for term in self.terms:
             freeze_arrays(term, MODEL, self)
+            if term.evidence is not None:
+                freeze_arrays(term.evidence, MODEL)
 
     @property
     def outputs(self) -> int:
@@ -137,6 +157,7 @@ class SavedScores:
         return {
             "intercept": model.intercept,
             "intercept_errors": model.intercept_errors,
+            "whole_intercept_errors": model.whole_intercept_errors,
             "terms": tuple(map(SavedTerm.of, model.terms)),
         }
 
@@ -212,6 +233,7 @@ class SavedEBM(SavedScores, SavedModel[EBMModel]):
             link=self.link,
             schema=self.schema,
             receipt=self.receipt,
+            whole_intercept_errors=scores.whole_intercept_errors,
         )
 
     def _check_link(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,11 +12,13 @@ from numpy.typing import NDArray
 from voile.models.ebm.binning import ColumnBins, TargetFacts, find_bins, lay_out, release_target
 from voile.models.ebm.curves import nearest_monotone
 from voile.models.ebm.cyclic import train_cyclic
+from voile.models.ebm.evidence import TermEvidence
 from voile.models.ebm.model import EBMModel, Link, Term
 from voile.models.ebm.queries import BinLayout
 from voile.models.ebm.settings import (
     BINS_BELOW,
     ROUNDS_ACCESS,
+    TARGET_ACCESS,
     Direction,
     Schedule,
     Settings,
@@ -24,15 +27,16 @@ from voile.models.ebm.settings import (
     choose_bins,
     plan_shape,
 )
-from voile.models.ebm.train import Trained, train
+from voile.models.ebm.terms import ReleasedTerms
+from voile.models.ebm.train import train
 from voile.models.fit import FitJob, frozen
-from voile.models.progress import progress_bar
 from voile.models.setting_checks import count_found_classes
 from voile.privacy.events import Gaussian
 from voile.privacy.grant import Grant
 from voile.privacy.public_rows import encode_public
 from voile.privacy.receipt import Receipt
 from voile.privacy.vault import PrivateTable
+from voile.progress import progress_bar
 from voile.schema import Category, Column, Number, Schema
 
 Floats = NDArray[np.float64]
@@ -51,18 +55,21 @@ def fit_model(job: FitJob, settings: Settings) -> EBMModel:
     check(schema, settings)
     schedule = choose(settings, schema)
     plan = job.plan(plan_shape(schema, schedule, job.budget.delta))
-    (layout, bins, trained), receipt = job.carry_out(
-        plan, lambda table, grant: _release(table, grant, schedule)
+    opening = [step.label for step in plan].index(TARGET_ACCESS) + 1
+    (layout, bins, trained), receipt = job.carry_out_in_parts(
+        plan,
+        opening,
+        release_target,
+        lambda table, grant, target: _release(table, grant, target, schedule),
     )
     return _freeze(layout, bins, trained, receipt)
 
 
 def _release(
-    table: PrivateTable, grant: Grant, schedule: Schedule
-) -> tuple[BinLayout, tuple[ColumnBins, ...], Trained]:
+    table: PrivateTable, grant: Grant, target: TargetFacts, schedule: Schedule
+) -> tuple[BinLayout, tuple[ColumnBins, ...], ReleasedTerms]:
     settings, rounds = schedule.settings, schedule.rounds
     link = _link(table.schema)
-    target = release_target(table, grant)
     if schedule.cyclic:
         most = settings.bins or BINS_BELOW
     else:
@@ -109,23 +116,25 @@ def _link(schema: Schema) -> Link:
 
 
 def _monotone_shape(schema: Schema, monotone: Mapping[str, Direction]) -> Shape | None:
-    """The projection of scores onto what was asked for; missing values keep theirs."""
+    """The projection of scores onto what was asked for; values without a place keep theirs."""
     if not monotone:
         return None
     order = list(schema)
     rising = {order.index(name): way == "increasing" for name, way in monotone.items()}
+    apart = {order.index(name): 2 if name in schema.categories else 1 for name in monotone}
 
     def shape(k: int, scores: Floats, counts: Floats) -> Floats:
         if k not in rising:
             return scores
-        ordered = nearest_monotone(scores[:-1], counts[:-1], increasing=rising[k])
-        return np.append(ordered, scores[-1])
+        end = len(scores) - apart[k]
+        ordered = nearest_monotone(scores[:end], counts[:end], increasing=rising[k])
+        return np.append(ordered, scores[end:])
 
     return shape
 
 
 def _freeze(
-    layout: BinLayout, bins: tuple[ColumnBins, ...], trained: Trained, receipt: Receipt
+    layout: BinLayout, bins: tuple[ColumnBins, ...], trained: ReleasedTerms, receipt: Receipt
 ) -> EBMModel:
     """Centre the terms, return to the target's units, and make the record."""
     schema, link, offsets = layout.schema, layout.link, layout.offsets
@@ -147,11 +156,13 @@ def _freeze(
             mean = counts @ scores / counts.sum()
             scores, intercept = scores - mean, intercept + mean
         errors = trained.standard_errors[part]
+        whole = None if trained.whole_errors is None else trained.whole_errors[part]
         if not column.missing:
             # Nobody taught it anything: what is missing all the same is read as something else.
             place = _read_missing(column, bins[k].cuts)
             scores = np.vstack([scores[:-1], scores[[place]]])
             errors = np.vstack([errors[:-1], errors[[place]]])
+            whole = None if whole is None else np.vstack([whole[:-1], whole[[place]]])
         terms.append(
             Term(
                 name,
@@ -161,6 +172,8 @@ def _freeze(
                 frozen(errors * unit),
                 frozen(counts),
                 frozen(bins[k].count_errors),
+                None if whole is None else frozen(whole * unit),
+                None if trained.evidence is None else _scaled(trained.evidence[k], unit),
             )
         )
     return EBMModel(
@@ -170,6 +183,20 @@ def _freeze(
         link,
         schema,
         receipt,
+        whole_intercept_errors=None
+        if trained.whole_intercept_errors is None
+        else frozen(trained.whole_intercept_errors * unit),
+    )
+
+
+def _scaled(evidence: TermEvidence, unit: float) -> TermEvidence:
+    """Evidence in the target's units."""
+    return replace(
+        evidence,
+        estimates=frozen(evidence.estimates * unit),
+        sampling_variances=frozen(evidence.sampling_variances * unit**2),
+        noise_scales=frozen(evidence.noise_scales * unit),
+        prior=evidence.prior * unit**2,
     )
 
 

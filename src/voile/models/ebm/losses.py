@@ -106,6 +106,14 @@ class SoftmaxLoss:
         return weight**2 * np.maximum(p * (1.0 - p), 1e-4)
 
 
+def against_rest(scores: Floats) -> Floats:
+    """Log-odds of each class against all others together, shape (bins, classes)."""
+    top = scores.max(axis=1, keepdims=True)
+    sizes = np.exp(scores - top)
+    rest = np.maximum(sizes.sum(axis=1, keepdims=True) - sizes, 1e-300)
+    return np.asarray(scores - top - np.log(rest))
+
+
 class SquaredLoss:
     """Numbers scaled to [-1, 1]: residuals clipped to ``cap``, which falls as the fit improves.
 

@@ -16,10 +16,12 @@ from numpy.typing import NDArray
 from scipy.special import expit, softmax
 
 from voile.errors import SchemaError
+from voile.models.ebm.evidence import TermEvidence
 from voile.models.history import Edit
 from voile.privacy.receipt import Receipt
 from voile.schema import Category, Number, Schema
 from voile.schema.columns import Column
+from voile.schema.value_texts import interval_texts
 
 Link = Literal["identity", "logit", "softmax"]
 
@@ -48,6 +50,11 @@ class Term:
         Standard deviation of each score by the privacy noise.
     counts, count_errors : ndarray of shape (bins,)
         Privately estimated rows per bin (>= 0), and their standard deviation by the noise.
+    whole_errors : ndarray of shape (bins, outputs), or None
+        Standard deviation of each score by noise, sampling and smoothing together; None if only
+        the noise is known.
+    evidence : TermEvidence or None
+        What tests of the term rest on; None if it is not known, or people edited the term.
     """
 
     name: str
@@ -57,6 +64,13 @@ class Term:
     standard_errors: NDArray[np.float64]
     counts: NDArray[np.float64]
     count_errors: NDArray[np.float64]
+    whole_errors: NDArray[np.float64] | None = None
+    evidence: TermEvidence | None = None
+
+    @property
+    def errors(self) -> NDArray[np.float64]:
+        """Standard deviations of the scores, as whole as they are known."""
+        return self.standard_errors if self.whole_errors is None else self.whole_errors
 
     @property
     def bins(self) -> int:
@@ -75,17 +89,7 @@ class Term:
         """A readable name for each bin."""
         if isinstance(self.column, Category):
             return (*(str(level) for level in self.column.levels or ()), OTHER, MISSING)
-        edges = self.edges
-        # As many digits as tell the edges apart: dates in seconds need ten.
-        for digits in range(6, 18):
-            texts = [f"{edge:.{digits}g}" for edge in edges]
-            if len(set(texts)) == len(texts):
-                break
-        last = len(edges) - 2
-        return (
-            *(f"[{texts[i]}, {texts[i + 1]}{']' if i == last else ')'}" for i in range(last + 1)),
-            MISSING,
-        )
+        return (*interval_texts(self.edges.tolist(), self.column.scale), MISSING)
 
     @property
     def importance(self) -> NDArray[np.float64]:
@@ -127,6 +131,8 @@ class EBMModel:
     history : tuple of Edit
         Everything that people did to it, in order: also edits that are in force no more, and what
         took them back. The same as `edits` if nothing ever was.
+    whole_intercept_errors : ndarray of shape (outputs,), or None
+        Standard deviation of the intercept by noise and sampling together, if it is known.
     """
 
     terms: tuple[Term, ...]
@@ -138,6 +144,7 @@ class EBMModel:
     edits: tuple[Edit, ...] = ()
     original: EBMModel | None = None
     history: tuple[Edit, ...] = ()
+    whole_intercept_errors: NDArray[np.float64] | None = None
 
     def __post_init__(self) -> None:
         if not self.history:

@@ -6,6 +6,7 @@ here, because they may come from a file or be meant for another model.
 
 from __future__ import annotations
 
+import datetime as dt
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -19,7 +20,10 @@ from voile.models.ebm import curves
 from voile.models.ebm.curves import Floats
 from voile.models.ebm.model import OTHER, EBMModel, Term
 from voile.models.history import Edit
-from voile.schema import Category, Number
+from voile.schema import Category, Date, Number
+from voile.schema.dates import read_moment
+from voile.schema.scale import lead_of, on_scale, step_of
+from voile.schema.value_texts import edge_texts
 
 Settings = Mapping[str, Any]
 Bins = NDArray[np.int64]
@@ -98,6 +102,8 @@ def to_settings(model: EBMModel, given: Mapping[str, object]) -> dict[str, Any]:
 
 
 def _plain(value: object) -> object:
+    if isinstance(value, dt.date | np.datetime64):
+        return str(value).replace(" ", "T")
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
     return [_plain(one) for one in value] if isinstance(value, list | tuple) else value
@@ -122,8 +128,8 @@ def _set(term: Term, outputs: Outputs, settings: Settings) -> Term:
         bins = np.array([term.bins - 1])
     else:
         raise SettingError(f"'missing' must be True. Got {settings['missing']!r} instead.")
-    unchanged = np.zeros((len(bins), len(outputs)))
-    return _with_scores(term, bins, outputs, unchanged + value, unchanged)
+    given = np.full((len(bins), len(outputs)), value)
+    return _with_scores(term, bins, outputs, given, np.zeros_like)
 
 
 def _interpolate(term: Term, outputs: Outputs, settings: Settings) -> Term:
@@ -174,14 +180,17 @@ def _convex(term: Term, outputs: Outputs, settings: Settings) -> Term:
 
 def _drop(term: Term, outputs: Outputs, settings: Settings) -> Term:
     nothing = np.zeros((term.bins, len(outputs)))
-    return _with_scores(term, np.arange(term.bins), outputs, nothing, nothing)
+    return _with_scores(term, np.arange(term.bins), outputs, nothing, np.zeros_like)
 
 
 def _scale(term: Term, outputs: Outputs, settings: Settings) -> Term:
     factor = _number(settings["factor"], "factor")
-    scores, errors = term.scores[:, outputs], term.standard_errors[:, outputs]
-    noisy = errors * abs(factor) if factor else np.zeros_like(errors)  # an infinite one too
-    return _with_scores(term, np.arange(term.bins), outputs, scores * factor, noisy)
+
+    def scaled(errors: Floats) -> Floats:
+        return errors * abs(factor) if factor else np.zeros_like(errors)  # an infinite one too
+
+    scores = term.scores[:, outputs] * factor
+    return _with_scores(term, np.arange(term.bins), outputs, scores, scaled)
 
 
 _OUTPUT = frozenset({"output"})
@@ -202,54 +211,98 @@ _OPERATIONS: Mapping[str, _Operation] = {
 
 
 def _with_scores(
-    term: Term, bins: Bins, outputs: Outputs, scores: Floats, errors: Floats | None = None
+    term: Term,
+    bins: Bins,
+    outputs: Outputs,
+    scores: Floats,
+    follow: Callable[[Floats], Floats] | None = None,
+    source: Bins | None = None,
 ) -> Term:
-    """The term with other scores in some bins; without `errors`, the old ones stay."""
+    """The term with other scores in some bins.
+
+    Their errors ``follow`` from the errors of the ``source`` bins (by default the same bins);
+    without it, the old ones stay. What the rows said is no evidence for what a person drew.
+    """
     place = np.ix_(bins, outputs)
-    new_scores, new_errors = term.scores.copy(), term.standard_errors.copy()
-    new_scores[place] = scores
-    if errors is not None:
-        new_errors[place] = errors
-    new_scores.setflags(write=False)
-    new_errors.setflags(write=False)
-    return replace(term, scores=new_scores, standard_errors=new_errors)
+    origin = place if source is None else np.ix_(source, outputs)
+
+    def put(table: Floats, values: Floats) -> Floats:
+        changed = table.copy()
+        changed[place] = values
+        changed.setflags(write=False)
+        return changed
+
+    def errors(table: Floats) -> Floats:
+        return table if follow is None else put(table, follow(table[origin]))
+
+    return replace(
+        term,
+        scores=put(term.scores, scores),
+        standard_errors=errors(term.standard_errors),
+        whole_errors=None if term.whole_errors is None else errors(term.whole_errors),
+        evidence=None,
+    )
 
 
 def _with_product(term: Term, bins: Bins, outputs: Outputs, matrix: Floats, source: Bins) -> Term:
     """The term with ``matrix @ scores[source]`` in some bins, and the errors that follow."""
-    place = np.ix_(source, outputs)
-    errors = curves.propagate(matrix, term.standard_errors[place])
-    return _with_scores(term, bins, outputs, matrix @ term.scores[place], errors)
+    scores = matrix @ term.scores[np.ix_(source, outputs)]
+    return _with_scores(
+        term, bins, outputs, scores, lambda errors: curves.propagate(matrix, errors), source
+    )
 
 
 def _centres(term: Term) -> Floats:
+    if isinstance(term.column, Category):
+        return np.arange(term.bins - 2, dtype=np.float64)
     edges = term.edges
     return edges[:-1] + np.diff(edges) / 2
 
 
 def _split_range(term: Term, between: object) -> tuple[Term, int, int]:
-    """The term with cuts at both ends of a range, and the range as a slice of its intervals."""
+    """The term with cuts at both ends of a range, and the range as a slice of its intervals.
+
+    Levels that have an order are such intervals, too, all of them.
+    """
     column = term.column
-    if not isinstance(column, Number):
+    if isinstance(column, Category):
+        if column.ordered and between is None:
+            return term, 0, term.bins - 2
         raise ModelError(
-            f"Term {term.name!r} is a category and its levels have no order: use 'set' with "
-            f"levels=[...], 'scale' or 'drop'."
+            f"Term {term.name!r} is a category and its levels have no "
+            f"{'ranges' if column.ordered else 'order'}: use 'set' with levels=[...], 'scale' or "
+            f"'drop'."
         )
     if between is None:
         return term, 0, len(term.cuts) + 1
     if not isinstance(between, list) or len(between) != 2:
         raise SettingError(f"A range must be a pair between=(a, b). Got {between!r} instead.")
-    low, high = (_number(end, "between") for end in between)
-    edges = term.edges
-    if not edges[0] <= low < high <= edges[-1]:
-        raise SettingError(
-            f"A range of {term.name!r} must be between=(a, b) with {float(edges[0])!r} <= a < b <= "
-            f"{float(edges[-1])!r}. Got ({low!r}, {high!r}) instead."
-        )
+    low, high = _find_ends(term.name, column, between)
     for point in (low, high):
         term = _split_at(term, point)
     start, stop = np.searchsorted(term.edges, [low, high])
     return term, int(start), int(stop)
+
+
+def _find_ends(name: str, column: Number, between: list[Any]) -> tuple[float, float]:
+    """Where to cut for a range; of whole numbers and days both ends belong to it."""
+    assert column.lower is not None
+    assert column.upper is not None
+    if isinstance(column, Date):
+        first, last = read_moment(between[0]), read_moment(between[1], last=column.time)
+    else:
+        first, last = (_number(end, "between") for end in between)
+    first, last = on_scale(np.array([first, last]), column.scale).tolist()
+    step, lead = step_of(column.scale), lead_of(column.scale)
+    low = first if first == column.lower else first - lead
+    high = min(last + step - lead, column.upper) if step else last
+    if not column.lower <= low < high <= column.upper:
+        ends = edge_texts([column.lower, column.upper], column.scale)
+        raise SettingError(
+            f"A range of {name!r} must be between=(a, b) with {ends[0]} <= a < b <= {ends[1]}. Got "
+            f"({between[0]!r}, {between[1]!r}) instead."
+        )
+    return low, high
 
 
 def _split_at(term: Term, point: float) -> Term:
@@ -272,11 +325,13 @@ def _split_at(term: Term, point: float) -> Term:
         cuts=np.insert(term.cuts, bin_, point),
         scores=double(term.scores),
         standard_errors=double(term.standard_errors),
+        whole_errors=None if term.whole_errors is None else double(term.whole_errors),
         counts=divide(term.counts),
         count_errors=divide(term.count_errors),
     )
-    for array in (changed.cuts, changed.counts, changed.count_errors):
-        array.setflags(write=False)
+    for array in (changed.cuts, changed.counts, changed.count_errors, changed.whole_errors):
+        if array is not None:
+            array.setflags(write=False)
     return changed
 
 

@@ -162,9 +162,14 @@ def check(schema: Schema, settings: Settings) -> None:
             raise SettingError(
                 "method='cyclic' is for two classes or regression, as published: use 'rounds'."
             )
+    ordered = [
+        name
+        for name, column in schema.items()
+        if isinstance(column, Number) or (column.ordered and column.levels)
+    ]
     for name in settings.monotone:
-        if name not in schema.numbers:
+        if name not in ordered:
             raise SchemaError(
-                f"The monotone column {name!r} is not a number of the schema: name one of "
-                f"{', '.join(map(repr, schema.numbers)) or '(there are none)'}."
+                f"The monotone column {name!r} is neither a number nor an ordered category of the "
+                f"schema: name one of {', '.join(map(repr, ordered)) or '(there are none)'}."
             )

@@ -1,8 +1,9 @@
 """Noise-aware smoothing: from noised sums per bin to scores, as post-processing.
 
-The scores of a term have a Gaussian prior: neighbouring bins of a number vary together, levels of
-a category do not. Its scale is averaged over by the likelihood of the released sums, so a column
-whose sums look like noise is drawn to zero and a strong one is left as it is.
+The scores of a term have a Gaussian prior: neighbouring bins of a number vary together, as do
+levels that have an order; other levels of a category do not. Its scale is averaged over by the
+likelihood of the released sums, so a column whose sums look like noise is drawn to zero and a
+strong one is left as it is.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ SCALES: Floats = np.array([0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0])
 _TYPICAL, _SPREAD = 0.25, 2.0
 """Centre and width (of the logarithm) of the prior on that variance."""
 
-_LENGTH = 1.0
+PRIOR_LENGTH = 1.0
 """Distance over which scores vary together, as a part of all bins."""
 
 _SHAPES = [(1e-6, 1.0)] + [
@@ -42,11 +43,14 @@ class Smoother:
         What multiplies the sums before noise is added; its columns have norm 1.
     noise : ndarray of shape (bins, bins) or (bins,)
         Covariance of the noise on the unmixed sums, per unit of noise variance.
+    shape : tuple of float
+        Correlation length and plain part of the noise before it is unmixed; (0, 1) for none.
     """
 
     root: Floats | None
     mixing: Floats
     noise: Floats
+    shape: tuple[float, float] = (0.0, 1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,11 +66,15 @@ class Smoothed:
         to zero over the rows, and a bin without rows is drawn to that zero.
     scale : float
         Mean of the prior variance, given the sums.
+    variance : ndarray of shape (bins,)
+        Of the scores around the truth, given the sums: noise, sampling error and what smoothing
+        takes away together.
     """
 
     response: Floats
     level: Floats
     scale: float
+    variance: Floats
 
     def scores(self, sums: Floats, slope: Floats) -> Floats:
         """Scores for sums that are linear in them, at the scale of the prior that was found."""
@@ -76,23 +84,33 @@ class Smoothed:
         return self.response @ levelled
 
 
-def correlation(bins: int, length: float) -> Floats:
-    """exp(-distance / length) between bins of a number; the last (missing) stands alone."""
-    place = np.arange(bins - 1) / max(bins - 1, 1)
+def correlation(bins: int, length: float, apart: int = 1) -> Floats:
+    """exp(-distance / length) between bins in an order; the last ones, ``apart``, stand alone."""
+    place = np.arange(bins - apart) / max(bins - apart, 1)
     result = np.eye(bins)
-    result[:-1, :-1] = np.exp(-np.abs(place[:, None] - place) / length)
+    result[:-apart, :-apart] = np.exp(-np.abs(place[:, None] - place) / length)
     return result
 
 
+def noise_shape(bins: int, length: float, plain: float, apart: int = 1) -> Floats:
+    """A candidate for the noise's shape: correlated over a length, and partly plain."""
+    return (1 - plain) * correlation(bins, length, apart) + plain * np.eye(bins)
+
+
 def plain_smoother(bins: int) -> Smoother:
-    """For levels of a category, or a number with a single interval."""
+    """For levels without an order, or a number with a single interval."""
     return Smoother(None, np.ones(bins), np.ones(bins))
 
 
 def shaped_smoother(
-    counts: Floats, curvature: Floats, variance: Floats, noise_variance: float, unit: float
+    counts: Floats,
+    curvature: Floats,
+    variance: Floats,
+    noise_variance: float,
+    unit: float,
+    apart: int = 1,
 ) -> Smoother:
-    """For the ordered bins of a number: choose the noise that the prior makes cheapest.
+    """For bins in an order: choose the noise that the prior makes cheapest.
 
     One row is in one bin, so any mixing matrix whose columns have norm 1 costs the same privacy
     (docs/proofs/ebm.md). The shape with the least expected error of the score is taken.
@@ -105,11 +123,13 @@ def shaped_smoother(
         Variance of the noise on one sum if all rounds were one.
     unit : float
         Typical variance of the scores.
+    apart : int
+        How many bins at the end have no place in the order: missing, or other and missing.
     """
     bins = len(counts)
-    prior = correlation(bins, _LENGTH)
+    prior = correlation(bins, PRIOR_LENGTH, apart)
     weights = counts / counts.sum()
-    shapes, inverses = _shapes(bins)
+    shapes, inverses = _shapes(bins, apart)
     # Of each score's prior variance, the part that the sums explain.
     known = curvature[:, None] * prior * (_TYPICAL * unit)
     spread = noise_variance * inverses + known * curvature
@@ -122,18 +142,13 @@ def shaped_smoother(
     mixing /= np.maximum(np.linalg.norm(mixing, axis=0), 1.0)
     root: Floats = np.asarray(np.linalg.cholesky(prior), dtype=np.float64)
     noise: Floats = np.asarray(np.linalg.inv(mixing.T @ mixing), dtype=np.float64)
-    return Smoother(root, mixing, noise)
+    return Smoother(root, mixing, noise, _SHAPES[best])
 
 
 @lru_cache(maxsize=128)
-def _shapes(bins: int) -> tuple[Floats, Floats]:
+def _shapes(bins: int, apart: int) -> tuple[Floats, Floats]:
     """All candidate shapes for a number of bins, and their inverses."""
-    shapes = np.stack(
-        [
-            (1 - plain) * correlation(bins, length) + plain * np.eye(bins)
-            for length, plain in _SHAPES
-        ]
-    )
+    shapes = np.stack([noise_shape(bins, length, plain, apart) for length, plain in _SHAPES])
     return shapes, np.asarray(np.linalg.inv(shapes), dtype=np.float64)
 
 
@@ -190,13 +205,14 @@ def smooth(
     chance /= chance.sum()
     kept = chance @ shrunk
     if smoother.root is None:
-        response = kept * curvature * inverse
+        response, spread = kept * curvature * inverse, kept
         level = weights * response / max(float(weights @ (response * curvature)), 1e-300)
     else:
         response = (basis * kept) @ basis.T @ (curvature[:, None] * inverse)
+        spread = (basis**2 * kept).sum(axis=1)
         reach = float(weights @ (response @ curvature))
         level = (weights @ response) / max(reach, 1e-300)
-    return Smoothed(response, level, float(chance @ taus))
+    return Smoothed(response, level, float(chance @ taus), spread)
 
 
 def share_out(

@@ -1,4 +1,4 @@
-"""A term while it is trained: its sums averaged over the rounds, and their noise."""
+"""A term while it is trained (sums averaged over the rounds, their noise), and what comes out."""
 
 from __future__ import annotations
 
@@ -8,10 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.models.ebm.binning import ColumnBins
-from voile.models.ebm.losses import TrainingLoss
+from voile.models.ebm.evidence import TermEvidence
+from voile.models.ebm.losses import TrainingLoss, against_rest
 from voile.models.ebm.smoothing import Smoothed, Smoother, plain_smoother, shaped_smoother
 
 Floats = NDArray[np.float64]
+
+_OTHERS, _SEVERAL = 1.12, 1.3
+"""Allowances for what the other terms' errors add: in the sampling variance, and with three or more
+classes, whose responses leave the spread of the other terms out, in all of it. By them, columns
+without an effect are called clear no more often than stated (docs/proofs/verdicts.md)."""
 
 
 @dataclass(eq=False)
@@ -25,31 +31,59 @@ class TermState:
     smoother : Smoother
     sums : ndarray of shape (bins, outputs)
         Weighted mean of the rounds' sums.
+    apart : int
+        How many bins at the end have no place in an order.
     weight : float
         Total of its weights.
     variance : float
         Of the noise on it, before the noise's shape.
+    settled_sums, settled_weight
+        The same of the rounds since the scores settled, without a discount: what verdicts rest on.
+        The noise on it has the variance 1 / weight.
     scale : float
         Prior variance of the scores that was found.
     smoothed : list of Smoothed
         Per output, how the scores follow from the sums.
+    scatter : ndarray of shape (bins, outputs)
+        Variance of the sums by which rows there are, if rows are independent.
     """
 
     counts: Floats
     weights: Floats
     smoother: Smoother
     sums: Floats
+    apart: int
     weight: float = 0.0
     variance: float = 0.0
+    settled_sums: Floats | float = 0.0
+    settled_weight: float = 0.0
     scale: float = 0.25
     smoothed: list[Smoothed] = field(default_factory=list)
+    scatter: Floats = field(default_factory=lambda: np.zeros((0, 0)))
 
-    def average(self, sums: Floats, variance: float, discount: float) -> None:
+    def average(self, sums: Floats, variance: float, discount: float, *, settled: bool) -> None:
         """Take in a round's sums; older ones lose weight by ``discount``."""
         old, fresh = discount * self.weight, 1.0 / variance
         self.sums = (old * self.sums + fresh * sums) / (old + fresh)
         self.variance = (old**2 * self.variance + fresh) / (old + fresh) ** 2
         self.weight = old + fresh
+        if settled:
+            before, self.settled_weight = self.settled_weight, self.settled_weight + fresh
+            gained = before * self.settled_sums + fresh * sums
+            self.settled_sums = gained / self.settled_weight
+
+    def whole_errors(self, per_unit: float) -> Floats:
+        """Standard deviation of the scores around the truth, shape (bins, outputs).
+
+        By noise, sampling and smoothing together (docs/proofs/verdicts.md). The smoothing takes
+        rows for independent ones of weight 1; what units of more weight add is added here.
+        """
+        columns = []
+        for one, scatter in zip(self.smoothed, self.scatter.T, strict=True):
+            more = (per_unit - 1.0) * scatter
+            spread = one.response**2 * more if one.response.ndim == 1 else one.response**2 @ more
+            columns.append(one.variance + np.maximum(spread, 0.0))
+        return np.asarray(np.sqrt(np.stack(columns, axis=1)))
 
     def errors(self) -> Floats:
         """Standard deviation of the scores by the noise, shape (bins, outputs)."""
@@ -63,6 +97,23 @@ class TermState:
             # other columns does to these scores is not in it.
             columns.append(np.sqrt(np.maximum(variance, 0.0) / self.weight))
         return np.stack(columns, axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class ReleasedTerms:
+    """Released scores: shape (cells, outputs), with their standard errors by the noise.
+
+    The *whole* errors hold the sampling error, too; they and the evidence for each term are known
+    where the terms are estimated from sums of all rows.
+    """
+
+    scores: Floats
+    standard_errors: Floats
+    intercept: Floats
+    intercept_errors: Floats
+    whole_errors: Floats | None = None
+    whole_intercept_errors: Floats | None = None
+    evidence: tuple[TermEvidence, ...] | None = None
 
 
 def start_term(
@@ -85,11 +136,53 @@ def start_term(
     weights = np.maximum(one.counts, 0.0)
     weights = weights / weights.sum() if weights.sum() > 0 else counts / counts.sum()
     zero = np.zeros((len(counts), len(intercept)))
-    if len(one.cuts) > 0:
+    if one.ordered:
         spread = np.full(len(intercept), 0.5)[:, None]
         slope = loss.curvature(intercept, zero, spread).mean(axis=1) * counts
         variance = loss.variance(intercept, zero, spread).mean(axis=1) * counts
-        smoother = shaped_smoother(counts, slope, variance, noise, unit)
+        smoother = shaped_smoother(counts, slope, variance, noise, unit, one.apart)
     else:
         smoother = plain_smoother(len(counts))
-    return TermState(counts, weights, smoother, zero, scale=0.25 * unit)
+    return TermState(counts, weights, smoother, zero, one.apart, scale=0.25 * unit)
+
+
+def weigh_term(
+    term: TermState,
+    loss: TrainingLoss,
+    intercept: Floats,
+    scores: Floats,
+    spread: Floats,
+    cross: Floats | float,
+    unit: float,
+) -> TermEvidence:
+    """One Newton step of a term from its scores, without a prior, and its errors.
+
+    Parameters
+    ----------
+    term : TermState
+    loss : TrainingLoss
+    intercept, scores : ndarray of shape (outputs,), (bins, outputs)
+    spread : ndarray of shape (outputs, 1)
+        Variance of the other terms' scores over the rows.
+    cross : ndarray of shape (bins, outputs), or 0
+        What the other terms explain of the sums, where that is known.
+    unit : float
+        Typical variance of the scores.
+    """
+    counts = term.counts[:, None]
+    explained = counts * loss.response(intercept, scores, spread) + cross
+    slope = counts * loss.curvature(intercept, scores, spread)
+    scatter = counts * loss.variance(intercept, scores, spread)
+    # A class's sums tell it apart from all others together, whatever errors their scores have.
+    start = against_rest(intercept + scores) if loss.link == "softmax" else scores
+    more = _SEVERAL if loss.link == "softmax" else 1.0
+    length, plain = term.smoother.shape
+    return TermEvidence(
+        estimates=start + (term.settled_sums - explained) / slope,
+        sampling_variances=more * _OTHERS * scatter / slope**2,
+        noise_scales=np.sqrt(more / term.settled_weight) / slope,
+        noise_length=length,
+        noise_plain=plain,
+        prior=unit,
+        apart=term.apart if length > 0 else 1,
+    )

@@ -9,13 +9,13 @@ Sensitivity and accounting: docs/proofs/ebm.md.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from voile.models.ebm.binning import ColumnBins, TargetFacts
+from voile.models.ebm.evidence import TermEvidence
 from voile.models.ebm.losses import TrainingLoss, squared_loss, start_of
 from voile.models.ebm.model import Link
 from voile.models.ebm.pairs import ColumnPairs, PairCounts, group_bins
@@ -29,7 +29,7 @@ from voile.models.ebm.queries import (
 )
 from voile.models.ebm.settings import PAIRS_ACCESS, ROUNDS_ACCESS, SIZE_ROUNDS, SIZES_ACCESS
 from voile.models.ebm.smoothing import share_out, smooth
-from voile.models.ebm.terms import TermState, start_term
+from voile.models.ebm.terms import ReleasedTerms, TermState, start_term, weigh_term
 from voile.privacy.events import Gaussian
 from voile.privacy.grant import Grant
 from voile.privacy.mechanisms import gaussian_sum
@@ -45,6 +45,10 @@ _TRUST = 1.5
 
 _AVERAGED = 0.4
 """Part of the rounds, the last ones, whose scores are averaged (classification)."""
+
+_SETTLING: dict[Link, float] = {"logit": 0.3, "softmax": 0.3, "identity": 0.1}
+"""Part of the rounds, the first ones, that verdicts leave out: the other columns' scores were far
+from what they became."""
 
 _SHARE_ROUNDS = (0, 1, 3, 7, 12)
 """Rounds before which the budget is shared out among the terms anew."""
@@ -63,16 +67,6 @@ _LARGEST_SPREAD, _LARGEST_SCORE = 4.0, 8.0
 """Limits of the other terms' variance and of a score (log-odds), against runaway noise."""
 
 
-@dataclass(frozen=True, eq=False)
-class Trained:
-    """Released scores: shape (cells, outputs), with their standard errors by the noise."""
-
-    scores: Floats
-    standard_errors: Floats
-    intercept: Floats
-    intercept_errors: Floats
-
-
 def train(
     table: PrivateTable,
     grant: Grant,
@@ -83,7 +77,7 @@ def train(
     rounds: int,
     shape: Callable[[int, Floats, Floats], Floats] | None = None,
     progress: Callable[[int], None] = lambda done: None,
-) -> Trained:
+) -> ReleasedTerms:
     """Train all terms together.
 
     Parameters
@@ -133,6 +127,7 @@ class _Training:
         self.unmixing: list[Floats] = []
         self.age = 0.0
         self.discount = DISCOUNT[layout.link]
+        self.settled = False
         self.swept = 1.0
         self.best: tuple[float, Floats, Floats, TrainingLoss] | None = None
         self.pairs = self._release_pairs(bins) if PAIRS_ACCESS in grant.plan else None
@@ -191,7 +186,7 @@ class _Training:
 
     # -- rounds -------------------------------------------------------------------------------
 
-    def run(self, progress: Callable[[int], None]) -> Trained:
+    def run(self, progress: Callable[[int], None]) -> ReleasedTerms:
         """All rounds, then the average of the last ones."""
         classification = self.layout.link != "identity"
         averaged = max(round(_AVERAGED * self.rounds), 1) if classification else 1
@@ -201,6 +196,7 @@ class _Training:
                 self._measure_residuals()
             if number in _SHARE_ROUNDS:
                 self._share_out(first=number == 0)
+            self.settled = number >= int(_SETTLING[self.layout.link] * self.rounds)
             anew = number < _SMOOTHED_ANEW or number % _EVERY == 0 or number == self.rounds - 1
             self._round(first=number == 0, anew=anew)
             if number >= self.rounds - averaged:
@@ -210,7 +206,30 @@ class _Training:
         intercept = np.mean([i for _, i in kept], axis=0)
         exact = self.multiplier == 0.0
         errors = np.concatenate([t.errors() * (not exact) for t in self.terms])
-        return Trained(scores, errors, intercept, np.sqrt(self.intercept_variance))
+        noise = np.sqrt(self.intercept_variance)
+        per_unit = self.table.weight_per_unit
+        whole = np.concatenate([term.whole_errors(per_unit) for term in self.terms])
+        evidence = tuple(self._weigh(k, noisy=not exact) for k in range(self._term_count))
+        sampled = np.hypot(noise * (not exact), self._intercept_sampling())
+        return ReleasedTerms(scores, errors, intercept, noise, whole, sampled, evidence)
+
+    def _weigh(self, k: int, *, noisy: bool) -> TermEvidence:
+        """What the released sums say of a term by themselves."""
+        term, spread = self.terms[k], self._others(self._spreads(), k)
+        cross = None if self.pairs is None else self.pairs.others(self.scores[:, 0])[:, None]
+        left = 0.0 if cross is None else cross[self.layout.part(k)]
+        now = self._part(k)
+        found = weigh_term(term, self.loss, self.intercept, now, spread, left, self.unit)
+        return found.of_units(self.table.weight_per_unit, noisy=noisy)
+
+    def _intercept_sampling(self) -> Floats:
+        """Standard deviation of the intercept by who was among the rows, shape (outputs,)."""
+        spread = np.minimum(self._spreads().sum(axis=0), _LARGEST_SPREAD)[:, None]
+        zero, rows = np.zeros((1, self.outputs)), max(self.target.rows, 1.0)
+        scatter = self.loss.variance(self.intercept, zero, spread)[0]
+        slope = self.loss.curvature(self.intercept, zero, spread)[0]
+        per_unit = self.table.weight_per_unit
+        return np.asarray(np.sqrt(per_unit * scatter / rows) / np.maximum(slope, 1e-9))
 
     def _share_out(self, *, first: bool) -> None:
         spreads = self._spreads()
@@ -296,11 +315,12 @@ class _Training:
         now, counts = self._part(k), term.counts[:, None]
         explained = counts * self.loss.response(self.intercept, now, spread) + cross
         # What a round releases plus what the model explained already estimates the same thing.
-        term.average(sums + explained, variance, self.discount)
+        term.average(sums + explained, variance, self.discount, settled=self.settled)
         slope = counts * self.loss.curvature(self.intercept, now, spread)
         scatter = counts * self.loss.variance(self.intercept, now, spread)
         result = np.empty_like(now)
         residual = term.sums - explained
+        term.scatter = scatter
         if anew:
             term.smoothed = [
                 smooth(

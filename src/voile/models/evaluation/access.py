@@ -15,7 +15,7 @@ from voile.privacy.vault import PrivateTable, keep
 from voile.schema import Category, Schema
 
 LEAST_ROWS = 4.0
-"""A group is told if its noised rows stand this many standard errors clear of 0."""
+"""A group is measured if its noised rows stand this many standard errors clear of 0."""
 
 
 def pay(job: FitJob, model: Any, groups: tuple[str, ...], shape: list[Step]) -> Grant:
@@ -40,5 +40,5 @@ def level_names(schema: Schema, name: str) -> tuple[str, ...]:
 
 
 def of_group(name: str) -> str:
-    """Label of the look at a group."""
-    return f"classes by {name}"
+    """Label of the access to a group."""
+    return f"figures by {name}"

@@ -14,6 +14,7 @@ from voile.privacy.budget import Budget
 from voile.privacy.ledger import Ledger
 from voile.privacy.origins import own_ledger
 from voile.privacy.vault import protect
+from voile.progress import progress_bar
 from voile.schema import Number, Schema
 
 
@@ -60,7 +61,8 @@ def evaluate(
     book = own_ledger(budget) if ledger is None else ledger
     job = FitJob(table, budget, book, f"quality of {kind}")
     measure = evaluate_numbers if isinstance(schema.target, Number) else evaluate_classes
-    return measure(job, model, kind, groups, confidence)
+    with progress_bar("measuring quality", None):
+        return measure(job, model, kind, groups, confidence)
 
 
 def _check_groups(groups: Sequence[str], schema: Schema) -> tuple[str, ...]:

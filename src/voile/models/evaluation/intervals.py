@@ -1,4 +1,4 @@
-"""Intervals of measures: privacy noise, and the chance of which people were there, together.
+"""Intervals of measures: privacy noise and the error of the sample, together.
 
 All of it is post-processing. Why each kind holds: docs/proofs/evaluation.md.
 """
@@ -6,17 +6,16 @@ All of it is post-processing. Why each kind holds: docs/proofs/evaluation.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, logit, ndtri
+from scipy.special import expit, logit, ndtr, ndtri
 
-from voile.models.evaluation.record import Measure
+from voile.models.evaluation.measure import Measure
 
 Floats = NDArray[np.float64]
-_DRAWS = 400
 
 
 @dataclass(frozen=True)
@@ -27,10 +26,10 @@ class Counted:
     ----------
     values : ndarray of shape (cells,)
     noise : float
-        Standard error of each by the privacy noise.
+        Standard error of each by the privacy noise, independent of the others'.
     together : int
-        Most rows of one person. They may all agree, so the chance of which people were there has
-        up to so many times the variance that it has for as many rows of different people.
+        Most rows of one person. They may all agree, so the error of the sample has up to so many
+        times the variance that it has for as many rows of different people.
     """
 
     values: Floats
@@ -41,58 +40,76 @@ class Counted:
         """Some of the cells."""
         return Counted(self.values[chosen], self.noise, self.together)
 
-    def redraw(self, *, sampling: bool) -> Floats:
-        """Counts that could as well have come out, shape (draws, cells).
-
-        Public randomness with a fixed seed. A cell that looks empty may hold a row or two: one row
-        is added to the variance of each.
-        """
-        variance = np.full(self.values.shape, self.noise**2)
-        if sampling:
-            variance = variance + self.together * (np.maximum(self.values, 0.0) + 1.0)
-        rng = np.random.default_rng(0).standard_normal((_DRAWS, len(self.values)))
-        return np.asarray(self.values + rng * np.sqrt(variance))
-
 
 @dataclass(frozen=True)
 class Share:
-    """A part of some rows: those counted, and the others, each the sum of so many noised cells."""
+    """A part of some rows: those inside and those outside, and how uncertain both are.
+
+    Attributes
+    ----------
+    inside, outside : float
+        Estimated rows.
+    noise_inside, noise_outside, noise_both : float
+        Variances of the two by the privacy noise, and their covariance.
+    together : float
+        As of `Counted`; 0 where the variances hold the error of the sample already.
+    """
 
     inside: float
-    inside_cells: int
     outside: float
-    outside_cells: int
-    noise: float
-    together: int = 1
+    noise_inside: float
+    noise_outside: float
+    noise_both: float = 0.0
+    together: float = 1.0
 
     @classmethod
     def of(cls, counted: Counted, inside: NDArray[np.bool_]) -> Share:
         """The part of all counted rows that lies in the chosen cells."""
         return cls(
             float(counted.values[inside].sum()),
-            int(inside.sum()),
             float(counted.values[~inside].sum()),
-            int((~inside).sum()),
-            counted.noise,
+            counted.noise**2 * int(inside.sum()),
+            counted.noise**2 * int((~inside).sum()),
+            0.0,
             counted.together,
         )
 
     @property
+    def rows(self) -> float:
+        """Inside and outside, none of them below 0."""
+        return max(self.inside, 0.0) + max(self.outside, 0.0)
+
+    @property
+    def noise_rows(self) -> float:
+        """Variance of the number of rows by the privacy noise."""
+        return max(self.noise_inside + self.noise_outside + 2.0 * self.noise_both, 0.0)
+
+    @property
     def empty(self) -> bool:
         """Whether there are no rows, for certain."""
-        return self.noise == 0 and self.inside + self.outside <= 0
+        return self.noise_rows == 0 and self.rows <= 0
 
     @property
     def value(self) -> float:
         """The estimate, in [0, 1]; one half where there seem to be no rows."""
-        inside, outside = max(self.inside, 0.0), max(self.outside, 0.0)
-        return inside / (inside + outside) if inside + outside > 0 else 0.5
+        return max(self.inside, 0.0) / self.rows if self.rows > 0 else 0.5
 
     @property
     def spread(self) -> float:
         """Standard error by the privacy noise alone."""
-        rows = max(self.inside, 0.0) + max(self.outside, 0.0)
-        return _spread_of(self, self.value) / rows if rows > 0 else math.inf
+        return math.sqrt(self.noise_at(self.value)) / self.rows if self.rows > 0 else math.inf
+
+    def noise_at(self, p: float) -> float:
+        """Variance of inside - p rows by the privacy noise."""
+        own = (1.0 - p) ** 2 * self.noise_inside + p**2 * self.noise_outside
+        return max(own - 2.0 * p * (1.0 - p) * self.noise_both, 0.0)
+
+    def variance_at(self, p: float) -> float:
+        """Variance of the estimate, noise and sample, if ``p`` were the truth."""
+        if self.rows <= 0:
+            return math.inf
+        sample = self.together * p * (1.0 - p) / self.rows
+        return self.noise_at(p) / self.rows**2 + sample
 
     def interval(self, reach: float) -> tuple[float, float]:
         """All shares that fit the counts, within ``reach`` standard errors; (0, 1) if any does.
@@ -100,27 +117,27 @@ class Share:
         The shares p for which inside - p rows is at most ``reach`` of its standard errors, these
         taken at p itself (Fieller's set, with Wilson's variance): its ends solve a quadratic.
         """
-        inside, outside = max(self.inside, 0.0), max(self.outside, 0.0)
-        rows, square = inside + outside, reach**2
-        noise_in = square * self.noise**2 * self.inside_cells
-        noise_out = square * self.noise**2 * self.outside_cells
-        most = rows + math.sqrt(noise_in + noise_out)
-        rng = square * self.together * most
-        a = rows**2 - noise_in - noise_out + rng
-        b = -2.0 * inside * rows + 2.0 * noise_in - rng
-        c = inside**2 - noise_in
-        if rows**2 <= noise_in + noise_out:
+        inside, rows, square = max(self.inside, 0.0), self.rows, reach**2
+        doubt = square * self.noise_rows
+        if rows**2 <= doubt:
             return 0.0, 1.0
+        sample = square * self.together * (rows + math.sqrt(doubt))
+        a = rows**2 - doubt + sample
+        b = -2.0 * inside * rows + 2.0 * square * (self.noise_inside + self.noise_both) - sample
+        c = inside**2 - square * self.noise_inside
         root = math.sqrt(max(b * b - 4.0 * a * c, 0.0))
         return max((-b - root) / (2.0 * a), 0.0), min((-b + root) / (2.0 * a), 1.0)
 
-    def measure(self, name: str, confidence: float) -> Measure:
-        """The share with its interval; lost in the noise if any share would fit."""
+    def measure(
+        self, name: str, confidence: float, *, scale: float = 1.0, unit: str = ""
+    ) -> Measure:
+        """The share (times ``scale``) with its interval; lost in the noise if any would fit."""
         low, high = self.interval(reach_of(confidence))
         if self.empty or (low, high) == (0.0, 1.0):
-            return lost(name)
+            return lost(name, 0.0, scale, unit)
         value = self.value
-        return Measure(name, value, min(low, value), max(high, value), self.spread)
+        ends = min(low, value) * scale, max(high, value) * scale
+        return Measure(name, value * scale, *ends, self.spread * scale, unit)
 
 
 def mean_share(name: str, shares: Sequence[Share], confidence: float) -> Measure:
@@ -146,34 +163,51 @@ def mean_share(name: str, shares: Sequence[Share], confidence: float) -> Measure
     )
 
 
-def redrawn(
+def estimated(
     name: str,
-    counted: Counted,
-    measure: Callable[[Floats], Floats],
+    value: float,
+    noise: float,
+    variance: float,
     confidence: float,
     *,
     room: tuple[float, float] = (0.0, 0.0),
 ) -> Measure:
-    """A measure in [0, 1] of counts, shape (draws, cells) -> (draws,), by redrawing the counts.
+    """A measure in [0, 1] with an interval from its variance.
 
     On the scale of log-odds, so that the interval of a measure near an end of its range reaches
-    away from it. ``room`` is what may be missing below and above for other reasons.
+    away from it, or straight, whichever reaches farther.
+
+    Parameters
+    ----------
+    name : str
+    value : float
+    noise, variance : float
+        Variance by the privacy noise alone; with the error of the sample.
+    confidence : float
+    room : tuple of float
+        What may be missing below and above for other reasons.
     """
-    value = float(measure(counted.values[None])[0])
-    if not math.isfinite(value):
+    if not (math.isfinite(value) and math.isfinite(variance)):
         return lost(name)
-    noise = _middle_spread(measure(counted.redraw(sampling=False))) if counted.noise else 0.0
-    total = _middle_spread(measure(counted.redraw(sampling=True)))
-    if not math.isfinite(total):
-        return lost(name)
+    total = math.sqrt(variance)
     # An estimate at the very end has no odds: it is moved in by what it may be wrong by.
     inner = min(max(value, total / 2.0, 1e-12), 1.0 - max(total / 2.0, 1e-12))
-    reach = reach_of(confidence) * total / (inner * (1.0 - inner))
+    reach = reach_of(confidence) * total / max(inner * (1.0 - inner), 1e-12)
     low, high = float(expit(logit(inner) - reach)), float(expit(logit(inner) + reach))
     straight = reach_of(confidence) * total
-    low = value - math.hypot(max(value - low, straight), room[0])
+    low = value - max(value - low, straight) - room[0]
     high = value + max(high - value, straight) + room[1]
-    return Measure(name, value, max(low, 0.0), min(high, 1.0), noise)
+    value = min(max(value, 0.0), 1.0)
+    return Measure(name, value, max(low, 0.0), min(high, 1.0), math.sqrt(noise))
+
+
+def two_sided(difference: float, variance: float) -> float:
+    """P-value of a normal difference, of which 0 is expected; NaN if nothing is known of it."""
+    if not (math.isfinite(difference) and math.isfinite(variance)):
+        return math.nan
+    if variance <= 0:
+        return 1.0 if difference == 0 else 0.0
+    return float(2.0 * ndtr(-abs(difference) / math.sqrt(variance)))
 
 
 def reach_of(confidence: float) -> float:
@@ -184,18 +218,3 @@ def reach_of(confidence: float) -> float:
 def lost(name: str, low: float = 0.0, high: float = 1.0, unit: str = "") -> Measure:
     """A measure of which the noise left nothing to say: its whole range."""
     return Measure(name, math.nan, low, high, math.nan, unit)
-
-
-def _spread_of(share: Share, at: float) -> float:
-    """Standard error of inside - p rows by noise, for p = ``at``."""
-    inside, outside = (1.0 - at) ** 2 * share.inside_cells, at**2 * share.outside_cells
-    return share.noise * math.sqrt(inside + outside)
-
-
-def _middle_spread(values: Floats) -> float:
-    """Standard deviation by the middle 68 %: a few wild draws of a ratio must not decide."""
-    found = values[np.isfinite(values)]
-    if len(found) < 0.9 * len(values):
-        return math.nan
-    a, b = np.quantile(found, [0.15865, 0.84135])
-    return float(b - a) / 2.0

@@ -1,51 +1,68 @@
-"""The quality of a classifier: accuracy, area under the curve, calibration, rates by group."""
+"""The quality of a classifier: order, accuracy, calibration, thresholds, rates by group."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from voile.models.evaluation import measures as m
-from voile.models.evaluation.access import LEAST_ROWS, access, level_names, of_group, pay
-from voile.models.evaluation.answers import has_probabilities
-from voile.models.evaluation.intervals import Counted, lost, redrawn
-from voile.models.evaluation.queries import (
-    ClassMargins,
-    ConfidenceCells,
-    ConfusionCells,
-    GroupCells,
-    MarginCells,
+from voile.models.evaluation.access import LEAST_ROWS, access, of_group, pay
+from voile.models.evaluation.answers import MOST_CLASSES, has_probabilities, watched
+from voile.models.evaluation.baselines import Commonest, known_value, with_baselines
+from voile.models.evaluation.counted_scores import (
+    CountedScores,
+    Pair,
+    WatchedScores,
+    count_scores,
+    score_steps,
 )
-from voile.models.evaluation.record import (
-    Evaluation,
-    GroupScores,
-    Measure,
-    Reliability,
-    digest_of_edits,
-)
+from voile.models.evaluation.cutting import Grid
+from voile.models.evaluation.groups import group_classes
+from voile.models.evaluation.intervals import Counted, Share, lost, mean_share
+from voile.models.evaluation.measure import Measure
+from voile.models.evaluation.queries import ConfusionCells
+from voile.models.evaluation.record import Evaluation, Reliability, digest_of_edits
+from voile.models.evaluation.thresholds import ScoreCounts
 from voile.models.fit import FitJob
 from voile.privacy.calibrate import gaussian_step
-from voile.privacy.grant import Grant
 from voile.privacy.receipt import write_receipt
-from voile.privacy.vault import PrivateTable
-from voile.schema import Category, Schema
+from voile.schema import Category
 
-Floats = NDArray[np.float64]
+_CONFUSION = "predicted and true classes"
 
-_CONFUSION, _FINE, _MARGINS, _CONFIDENCE = (
-    "predicted and true classes",
-    "distribution of scores",
-    "scores by class",
-    "confidence and success",
-)
-_FINE_CUTS: Floats = np.arange(-31.0, 32.0) * 0.25
-"""Cuts of log-odds; of relative distances, divided by 8."""
+Confusion = tuple[tuple[float, ...], ...]
 
-_MOST_INTERVALS = 16
-_CONFIDENCE_CUTS = tuple(float(one) for one in np.arange(1, 10) / 10)
+
+@dataclass(frozen=True, eq=False)
+class Figures:
+    """What the accesses to rows of a classifier came to.
+
+    Attributes
+    ----------
+    pairs : list of (Measure, Rival or None)
+        Measures of the whole.
+    confusion : tuple of tuple of float
+    reliability : list of Reliability
+    scores : list of (WatchedScores, list of (Measure, Rival or None))
+        Counted scores, each with measures of its own.
+    """
+
+    pairs: list[Pair]
+    confusion: Confusion
+    reliability: list[Reliability]
+    scores: list[tuple[WatchedScores, list[Pair]]]
+
+    def settle(self) -> tuple[tuple[Measure, ...], tuple[ScoreCounts, ...]]:
+        """Measures and scores with their baselines, which allow for each other."""
+        every = [*self.pairs, *(pair for _, own in self.scores for pair in own)]
+        settled = iter(with_baselines(every))
+        measures = tuple(next(settled) for _ in self.pairs)
+        scores = tuple(one.counts([next(settled) for _ in own]) for one, own in self.scores)
+        return measures, scores
 
 
 def evaluate_classes(
@@ -54,117 +71,126 @@ def evaluate_classes(
     """Measure a classifier on protected rows."""
     table, target = job.table, model.schema.target
     assert isinstance(target, Category)
-    classes = len(target.levels or ())
-    two, chances = classes == 2, has_probabilities(model)
-    shape = [gaussian_step(_CONFUSION, 0.2)]
-    if two:
-        shape += [gaussian_step(_FINE, 0.15), gaussian_step(_MARGINS, 0.45)]
-    elif chances:
-        shape += [gaussian_step(_CONFIDENCE, 0.3)]
+    names = tuple(str(one) for one in target.levels or ())
+    scored, two = watched(model), len(names) == 2
+    shape = [] if two else [gaussian_step(_CONFUSION, 0.15 if scored else 0.5)]
+    shape += score_steps(0.8 if two else 0.35) if scored else []
     shape += [gaussian_step(of_group(name), 0.3) for name in groups]
     grant = pay(job, model, groups, shape)
-    counted = access(table, ConfusionCells(classes), grant, _CONFUSION)
-    pairs = counted.part(slice(-1))
-    found = [
-        m.accuracy(pairs, classes, confidence),
-        m.balanced_accuracy(pairs, classes, confidence),
-    ]
-    curve: list[Reliability] = []
+    counted, others, noise = None, 0.0, 0.0
+    if not two:
+        release = access(table, ConfusionCells(len(names)), grant, _CONFUSION)
+        others, noise = float(release.values[-1]), release.noise
+    if scored:
+        grid = Grid.of(probabilities=has_probabilities(model), log_odds=two)
+        counted = count_scores(table, grant, scored, grid)
+        if two:
+            others, noise = counted.others, counted.noise
     if two:
-        more, curve = _two_classes(table, grant, confidence, chances=chances)
-        found = [*more[:1], *found, *more[1:]]
-    elif chances:
-        more, curve = _many_classes(table, grant, confidence)
-        found += more
-    told, notes = _groups(table, grant, model.schema, groups, classes, confidence)
-    if counted.values[-1] > LEAST_ROWS * counted.noise:
-        notes.append(f"About {counted.values[-1]:,.0f} rows have no listed class: left out.")
+        assert counted is not None
+        found = two_classes(counted.scores[0], names, confidence)
+    else:
+        found = _many_classes(release, counted, names, confidence)
+    told, notes = group_classes(table, grant, model.schema, groups, len(names), confidence)
+    if others > max(LEAST_ROWS * noise, 0.5):
+        notes.append(f"About {others:,.0f} rows have no listed class: left out.")
+    if len(names) > MOST_CLASSES:
+        notes.append(f"Curves and thresholds are measured for up to {MOST_CLASSES} classes.")
+    measures, scores = found.settle()
     return Evaluation(
         model=kind,
         target="classification",
-        rows=float(pairs.values.sum()),
+        rows=math.fsum(math.fsum(line) for line in found.confusion),
         confidence=confidence,
-        measures=tuple(found),
-        classes=tuple(str(one) for one in target.levels or ()),
-        confusion=tuple(map(tuple, pairs.values.reshape(classes, classes).tolist())),
-        reliability=tuple(curve),
+        measures=measures,
+        classes=names,
+        confusion=found.confusion,
+        reliability=tuple(found.reliability),
         groups=tuple(told),
         receipt=write_receipt(grant, job.budget),
         notes=tuple(notes),
         entry=model.receipt.entry,
         edits=digest_of_edits(model),
+        scores=scores,
     )
 
 
-def _two_classes(
-    table: PrivateTable, grant: Grant, confidence: float, *, chances: bool
-) -> tuple[list[Measure], list[Reliability]]:
-    fine = _FINE_CUTS if chances else _FINE_CUTS / 8.0
-    spread = access(table, MarginCells(tuple(fine.tolist())), grant, _FINE)
-    cuts = m.choose_cuts(fine, spread.values[:-1].copy(), spread.noise, _MOST_INTERVALS)
-    counted = access(table, ClassMargins(tuple(cuts.tolist())), grant, _MARGINS)
-    cells = counted.part(slice(-1))
-
-    def by_class(counts: Floats) -> Floats:
-        return m.auroc(counts.reshape(len(counts), -1, 2))
-
-    totals = cells.values.reshape(-1, 2).sum(axis=0)
-    if totals.min() < 1.5 * LEAST_ROWS * cells.noise * math.sqrt(len(cuts) + 1):
-        found = [lost("AUROC")]
-    else:
-        room = m.auroc_room(cells.values.reshape(-1, 2))
-        found = [redrawn("AUROC", cells, by_class, confidence, room=room)]
-    if not chances:
-        return found, []
-    predicted, doubt = m.mean_chance(cuts, fine, spread.part(slice(-1)))
-    found.append(m.calibration_error(cells, predicted, doubt, confidence))
-    return found, m.reliability(cells, predicted, confidence)
+def two_classes(scores: WatchedScores, names: tuple[str, ...], confidence: float) -> Figures:
+    """All that one counted score says of two classes."""
+    counts, place = scores.counts(), scores.usual
+    hit, alarm, missed, passed = (float(one) for one in counts.sides[place])
+    above, below = counts.noise_above[place], counts.noise_below[place]
+    both, whole = counts.noise_both[place], counts.prevalence.noise_inside
+    right = Share(
+        hit + passed, missed + alarm, above + below, above + below, 2 * both, counts.together
+    )
+    accuracy = right.measure("accuracy", confidence)
+    rates = [counts.shares(place)[name] for name in ("sensitivity", "specificity")]
+    commonest = Commonest(
+        names,
+        (
+            Share(passed + alarm, hit + missed, whole, whole, 0.0, counts.together),
+            counts.prevalence,
+        ),
+        won=np.array([hit, passed]),
+        lost=np.array([alarm, missed]),
+        noise=2.0 * np.array([above, below]),
+        together=counts.together,
+    )
+    pairs = [
+        *scores.order(confidence),
+        (accuracy, commonest.rival(accuracy, confidence)),
+        _balanced(rates, confidence),
+    ]
+    curve: list[Reliability] = []
+    if scores.grid.scale == "probability":
+        error, curve = scores.calibration(confidence)
+        pairs += [scores.brier(confidence), (error, None)]
+    return Figures(pairs, ((passed, missed), (alarm, hit)), curve, [(scores, [])])
 
 
 def _many_classes(
-    table: PrivateTable, grant: Grant, confidence: float
-) -> tuple[list[Measure], list[Reliability]]:
-    counted = access(table, ConfidenceCells(_CONFIDENCE_CUTS), grant, _CONFIDENCE)
-    cells = counted.part(slice(-1))
-    predicted = (np.arange(len(_CONFIDENCE_CUTS) + 1) + 0.5) / (len(_CONFIDENCE_CUTS) + 1)
-    # Where in its interval of a tenth a row lies is not known: anywhere, all of them together.
-    doubt = np.full(len(predicted), 0.1 / math.sqrt(12.0))
-    measure = m.calibration_error(cells, predicted, doubt, confidence)
-    return [measure], m.reliability(cells, predicted, confidence)
-
-
-def _groups(
-    table: PrivateTable,
-    grant: Grant,
-    schema: Schema,
-    groups: tuple[str, ...],
-    classes: int,
-    confidence: float,
-) -> tuple[list[GroupScores], list[str]]:
-    told, notes = [], []
-    for name in groups:
-        levels = level_names(schema, name)
-        counted = access(table, GroupCells(classes, name, len(levels) - 2), grant, of_group(name))
-        silent = []
-        for level, cells in zip(levels, counted.values.reshape(len(levels), -1), strict=True):
-            pairs = Counted(cells[:-1], counted.noise, counted.together)
-            rows = float(pairs.values.sum())
-            if rows < LEAST_ROWS * counted.noise * classes or rows < 1.0:
-                silent.append(level)
-                continue
-            measures = [m.accuracy(pairs, classes, confidence)]
-            if classes == 2:
-                measures += [m.rate_of(*one, confidence) for one in _rates(pairs)]
-            told.append(GroupScores(name, level, rows, tuple(measures)))
-        if silent:
-            notes.append(f"Too few rows to tell, by {name}: {', '.join(silent)}.")
-    return told, notes
-
-
-def _rates(pairs: Counted) -> list[tuple[str, Counted, int | None]]:
-    """What fairness asks: how often the second class is predicted, and rightly or wrongly so."""
-    return [
-        ("predicted rate", pairs, None),
-        ("true-positive rate", pairs, 1),
-        ("false-positive rate", pairs, 0),
+    release: Counted, counted: CountedScores | None, names: tuple[str, ...], confidence: float
+) -> Figures:
+    classes = len(names)
+    pairs, whether = release.part(slice(classes**2)), release.part(slice(-3, -1))
+    accuracy = Share.of(whether, np.array([False, True])).measure("accuracy", confidence)
+    commonest = Commonest.of_pairs(pairs, names)
+    found: list[Pair] = [
+        (accuracy, commonest.rival(accuracy, confidence)),
+        _balanced(m.recalls(pairs, classes), confidence),
     ]
+    scores: list[tuple[WatchedScores, list[Pair]]] = []
+    curve: list[Reliability] = []
+    for one in () if counted is None else counted.scores:
+        if one.watched.true is not None:
+            scores.append((one, one.order(confidence)))
+            continue
+        error, points = one.calibration(confidence)
+        found.append((error, None))
+        curve += points
+    areas = [own[0][0] for _, own in scores]
+    if areas:
+        found.insert(0, _mean_area(areas))
+    cells = pairs.values.reshape(classes, classes).tolist()
+    return Figures(found, tuple(map(tuple, cells)), curve, scores)
+
+
+def _balanced(rates: Sequence[Share], confidence: float) -> Pair:
+    """Balanced accuracy, against guessing."""
+    measure = mean_share("balanced accuracy", rates, confidence)
+    known = [one for one in rates if not one.empty]
+    variance = math.fsum(one.variance_at(one.value) for one in known) / max(len(known), 1) ** 2
+    return measure, known_value("always one class", 1.0 / max(len(known), 1), measure, variance)
+
+
+def _mean_area(areas: Sequence[Measure]) -> Pair:
+    """Mean AUROC of each class against the rest; their errors may all go the same way."""
+    name = "AUROC (mean of classes)"
+    if any(one.lost for one in areas):
+        measure = lost(name)
+        return measure, known_value("a random order", 0.5, measure, math.nan)
+    figures = np.array([[one.value, one.low, one.high, one.noise] for one in areas])
+    measure = Measure(name, *figures.mean(axis=0).tolist())
+    spread = (measure.high - measure.low) / 4.0
+    return measure, known_value("a random order", 0.5, measure, spread**2)

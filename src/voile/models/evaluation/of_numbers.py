@@ -1,127 +1,93 @@
-"""The quality of a regression: root mean square, mean size and mean of its errors, by group too."""
+"""The quality of a regression: errors, R2, predicted against observed, by group too."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtri
 
+from voile.models.ebm.model import EBMModel
 from voile.models.evaluation.access import LEAST_ROWS, access, level_names, of_group, pay
-from voile.models.evaluation.intervals import Counted, lost, reach_of
-from voile.models.evaluation.queries import ERROR_CUTS, ErrorSizes, ErrorSums, GroupErrors
+from voile.models.evaluation.baselines import Rival, with_baselines
+from voile.models.evaluation.error_queries import (
+    BY_PREDICTION,
+    CONSTANT_SIZES,
+    CONSTANT_SUMS,
+    PARTS,
+    ErrorSizes,
+    ErrorSums,
+    GroupErrors,
+)
+from voile.models.evaluation.errors import UNIT, AgainstMean, Clip, ErrorFigures
+from voile.models.evaluation.groups import Contrast, settle, silent_note
+from voile.models.evaluation.intervals import Counted, reach_of, two_sided
+from voile.models.evaluation.measure import Measure, plain_number
 from voile.models.evaluation.record import (
     Evaluation,
     GroupScores,
-    Measure,
+    Reliability,
     digest_of_edits,
-    plain_number,
 )
 from voile.models.fit import FitJob
 from voile.privacy.calibrate import gaussian_step
 from voile.privacy.grant import Grant
 from voile.privacy.receipt import write_receipt
 from voile.privacy.vault import PrivateTable
-from voile.schema import Schema
+from voile.schema import Number, Schema
 
 Floats = NDArray[np.float64]
 
 _SIZES, _SUMS = "sizes of errors", "errors"
-_UNIT = "units of the target"
-_LOWEST = {"RMSE": 0.0, "MAE": 0.0, "bias": -1.0}
-"""The least that each can be, in widths of the target's range."""
+_INTERVALS = 10
 
 
 @dataclass(frozen=True)
-class Errors:
-    """What the sizes of errors, once counted, say of the errors themselves.
+class Predictions:
+    """What a released model says of its own predictions, without a look at any row.
 
     Attributes
     ----------
-    clip : float
-        Largest size that stands clear of the noise, in units of the target; the width of the
-        target's range if all do.
-    hidden, hidden_sizes, hidden_squares : float
-        Rows beyond the clip that the counts allow, and by how much their sizes and squares could
-        raise the sums, in units of the clip and its square: upper ends.
-    fourth : float
-        Mean fourth power of the clipped errors, in units of the clip's.
-    width, confidence : float
-        Of the target's range; of intervals.
+    constant : float
+        Mean prediction: what one predicts who knows nothing of a row.
+    cuts : tuple of float
+        Cut predictions into intervals of about as many rows.
+    middles : ndarray of shape (cuts + 1,)
+        A prediction in each interval.
+    farthest : float
+        How far a prediction may be from the constant: four standard deviations.
     """
 
-    clip: float
-    hidden: float
-    hidden_sizes: float
-    hidden_squares: float
-    fourth: float
-    width: float
-    confidence: float
+    constant: float
+    cuts: tuple[float, ...]
+    middles: Floats
+    farthest: float
 
     @classmethod
-    def of(cls, sizes: Counted, width: float, confidence: float) -> Errors:
-        """Choose the clip by the counts of `ErrorSizes`."""
-        counts = sizes.values[:-1]
-        # Thirty cells: noise alone passes four standard errors once in a thousand evaluations.
-        filled = np.flatnonzero(counts > max(4.0 * sizes.noise, 0.5))
-        last = int(filled[-1]) if len(filled) else len(ERROR_CUTS)
-        clip = float(ERROR_CUTS[last]) * width if last < len(ERROR_CUTS) else width
-        # Targets and predictions lie in the range: no error is larger than its width.
-        ends = np.append(ERROR_CUTS, 1.0) * width / clip
-        edges = np.minimum(np.concatenate([[0.0], ends]), 1.0)
-        weights = np.maximum(counts, 0.0)
-        middles = (edges[1:] + edges[:-1]) / 2
-        beyond = np.maximum(ends, 1.0)
-        return cls(
-            clip,
-            _most(counts, (beyond > 1.0).astype(float), sizes, confidence),
-            _most(counts, beyond - 1.0, sizes, confidence),
-            _most(counts, beyond**2 - 1.0, sizes, confidence),
-            float((weights * middles**4).sum() / max(weights.sum(), 1.0)),
-            width,
-            confidence,
-        )
-
-    def measures(self, sums: Counted) -> list[Measure]:
-        """RMSE, MAE and bias from the four sums of some rows, with intervals."""
-        rows, first, second, absolute = (float(one) for one in sums.values)
-        reach, clip, width = reach_of(self.confidence), self.clip, self.width
-        if rows <= max(reach, 3.0) * sums.noise or rows < 1.0:
-            return [lost(name, low, width, _UNIT) for name, low in _LOWEST.items()]
-        noise = sums.noise / rows
-        mean, size = first / rows, max(absolute / rows, 0.0)
-        square = max(second / rows, 0.0)
-
-        def around(value: float, spread: float, raised: float) -> tuple[float, float, float]:
-            # Noise of the sum and of the number of rows it is divided by; chance; what is hidden.
-            own = noise * math.sqrt(1.0 + value**2)
-            chance = sums.together * max(spread, 0.0) / rows
-            total = reach * math.sqrt(own**2 + chance)
-            return own, total, total + raised / max(rows - reach * sums.noise, 1.0)
-
-        def told(name: str, value: float, low: float, high: float, own: float) -> Measure:
-            low, high = max(low * clip, _LOWEST[name] * width), min(high * clip, width)
-            return Measure(name, value * clip, low, high, own * clip, _UNIT)
-
-        root = math.sqrt(square)
-        own, below, above = around(square, self.fourth - square**2, self.hidden_squares)
-        slope = 1.0 / (2.0 * max(root, math.sqrt(own), 1e-12))
-        by_size = around(size, square - size**2, self.hidden_sizes)
-        by_mean = around(mean, square - mean**2, self.hidden_sizes)
-        lowest = math.sqrt(max(square - below, 0.0))
-        return [
-            told("RMSE", root, lowest, math.sqrt(square + above), own * slope),
-            told("MAE", size, size - by_size[1], size + by_size[2], by_size[0]),
-            told("bias", mean, mean - by_mean[2], mean + by_mean[2], by_mean[0]),
-        ]
-
-
-def _most(counts: Floats, weights: Floats, sizes: Counted, confidence: float) -> float:
-    """Upper end of the weighted sum of true counts."""
-    reach = reach_of(confidence) * sizes.noise * math.sqrt(float((weights**2).sum()))
-    return max(float((weights * counts).sum()), 0.0) + reach
+    def of(cls, model: EBMModel) -> Predictions:
+        """By the released counts of every term, as if columns were independent."""
+        target = model.schema.target
+        assert isinstance(target, Number)
+        lower, upper = float(target.lower or 0.0), float(target.upper or 0.0)
+        mean, variance = float(model.intercept[0]), 0.0
+        for term in model.terms:
+            rows = np.maximum(term.counts, 0.0) + 1e-9
+            scores = term.scores[:, 0]
+            own = float(rows @ scores / rows.sum())
+            mean, variance = mean + own, variance + float(rows @ (scores - own) ** 2 / rows.sum())
+        constant, spread = min(max(mean, lower), upper), math.sqrt(variance)
+        ranks = np.arange(1, _INTERVALS) / _INTERVALS
+        cuts = np.unique(np.clip(constant + 1.2 * spread * ndtri(ranks), lower, upper))
+        cuts = cuts[(cuts > lower) & (cuts < upper)]
+        if not len(cuts):
+            return cls(constant, (), np.array([constant]), 4.0 * spread)
+        step = max(float(cuts[-1] - cuts[0]) / max(len(cuts) - 1, 1), 0.0)
+        ends = [max(cuts[0] - step / 2, lower)], [min(cuts[-1] + step / 2, upper)]
+        middles = np.concatenate([ends[0], (cuts[1:] + cuts[:-1]) / 2, ends[1]])
+        return cls(constant, tuple(cuts.tolist()), middles, 4.0 * spread)
 
 
 def evaluate_numbers(
@@ -129,31 +95,41 @@ def evaluate_numbers(
 ) -> Evaluation:
     """Measure a regression on protected rows."""
     table, target = job.table, model.schema.target
-    width = float(target.upper) - float(target.lower)
-    shape = [gaussian_step(_SIZES, 0.4), gaussian_step(_SUMS, 0.4)]
+    width, outlook = float(target.upper) - float(target.lower), Predictions.of(model)
+    shape = [gaussian_step(_SIZES, 0.43), gaussian_step(_SUMS, 0.37)]
     shape += [gaussian_step(of_group(name), 0.4) for name in groups]
     grant = pay(job, model, groups, shape)
-    sizes = access(table, ErrorSizes(width), grant, _SIZES)
-    errors = Errors.of(sizes, width, confidence)
-    sums = access(table, ErrorSums(errors.clip), grant, _SUMS)
-    rows = float(sums.values[0])
-    told, notes = _group_errors(table, grant, model.schema, groups, errors)
-    if errors.clip < width:
+    sizes = access(table, ErrorSizes(width, outlook.constant), grant, _SIZES)
+    own, other = np.split(sizes.values, 2)
+    clip = Clip.of(Counted(own, sizes.noise, sizes.together), width, confidence)
+    weighted = Counted(other / CONSTANT_SIZES, sizes.noise / CONSTANT_SIZES, sizes.together)
+    constant_clip = Clip.of(weighted, width, confidence)
+    query = ErrorSums(clip.clip, constant_clip.clip, outlook.constant, outlook.cuts)
+    sums = access(table, query, grant, _SUMS)
+    figures = ErrorFigures(clip, sums.part(slice(PARTS)))
+    constant = Counted(
+        sums.values[PARTS : 2 * PARTS] / CONSTANT_SUMS, sums.noise / CONSTANT_SUMS, sums.together
+    )
+    pairs = Counted(
+        sums.values[2 * PARTS :] / BY_PREDICTION, sums.noise / BY_PREDICTION, sums.together
+    )
+    told, notes = _group_errors(table, grant, model.schema, groups, clip)
+    if clip.clip < width:
         notes.append(
-            f"Errors beyond {plain_number(errors.clip)} count as that much in the estimates. The "
-            f"noise could hide up to about {errors.hidden:,.0f} rows with larger ones: the "
-            "intervals reach as far as those would bring them. A narrower range of the target "
+            f"Errors beyond {plain_number(clip.clip)} count as that much in the estimates. The "
+            f"noise could hide up to about {clip.hidden:,.0f} rows with larger ones: the "
+            "intervals are widened to include what those would do. A narrower range of the target "
             "makes them narrower."
         )
     return Evaluation(
         model=kind,
         target="regression",
-        rows=rows,
+        rows=figures.rows,
         confidence=confidence,
-        measures=tuple(errors.measures(sums)),
+        measures=_measures(figures, ErrorFigures(constant_clip, constant), pairs, outlook),
         classes=(),
         confusion=(),
-        reliability=(),
+        reliability=tuple(_observed(pairs, outlook, clip, figures)),
         groups=tuple(told),
         receipt=write_receipt(grant, job.budget),
         notes=tuple(notes),
@@ -162,21 +138,88 @@ def evaluate_numbers(
     )
 
 
+def _measures(
+    figures: ErrorFigures, constant: ErrorFigures, pairs: Counted, outlook: Predictions
+) -> tuple[Measure, ...]:
+    """RMSE, MAE, R2 and bias, beside what predicting the mean would give."""
+    rows = np.maximum(pairs.values.reshape(-1, 2).sum(axis=1), 0.0)
+    away = outlook.middles - outlook.constant
+    second, fourth = (float(rows @ away**k) / max(float(rows.sum()), 1.0) for k in (2, 4))
+    against = AgainstMean(figures, constant, second, fourth, outlook.farthest)
+    root, size, bias = figures.measures()
+    other_root, other_size, _ = constant.measures()
+    r2, known = against.r2(), figures.known and constant.known
+    # The spread around the mean of these rows, which the constant is only near to.
+    if known:
+        ratio = math.sqrt(against.whole) / max(other_root.value, 1e-300)
+        ends = {name: getattr(other_root, name) * ratio for name in ("value", "low", "high")}
+        other_root = replace(other_root, **ends)
+    square, by_size = ((math.nan, math.nan), (math.nan, math.nan))
+    if known:
+        square, by_size = against.difference(), against.size_difference()
+    better, p = square[0] < 0, two_sided(*square)
+    others = other_size.value, other_size.low, other_size.high
+    rivals = [
+        Rival("the mean", other_root.value, other_root.low, other_root.high, better, p),
+        Rival("the mean", *others, by_size[0] < 0, two_sided(*by_size)),
+        Rival("the mean", 0.0, 0.0, 0.0, better, p),
+    ]
+    return with_baselines([(root, rivals[0]), (size, rivals[1]), (r2, rivals[2]), (bias, None)])
+
+
+def _observed(
+    pairs: Counted, outlook: Predictions, clip: Clip, figures: ErrorFigures
+) -> list[Reliability]:
+    """Mean of what was observed in each interval of predictions: the prediction plus its bias."""
+    reach = reach_of(clip.confidence)
+    found = []
+    for middle, (lower, upper) in zip(
+        outlook.middles.tolist(), pairs.values.reshape(-1, 2), strict=True
+    ):
+        rows = float(lower + upper)
+        if rows < max(LEAST_ROWS * pairs.noise * math.sqrt(2.0), 1.0):
+            continue
+        bias = min(max(float(upper - lower) / rows, -1.0), 1.0)
+        noise = 2.0 * (1.0 + bias**2) * (pairs.noise / rows) ** 2
+        sample = pairs.together * max(figures.square, bias**2) / rows
+        far = reach * math.sqrt(noise + sample) * clip.clip
+        value = middle + bias * clip.clip
+        noise_error = math.sqrt(noise) * clip.clip
+        observed = Measure("observed", value, value - far, value + far, noise_error, UNIT)
+        found.append(Reliability(middle, observed, rows))
+    return found
+
+
 def _group_errors(
-    table: PrivateTable, grant: Grant, schema: Schema, groups: tuple[str, ...], errors: Errors
+    table: PrivateTable, grant: Grant, schema: Schema, groups: tuple[str, ...], clip: Clip
 ) -> tuple[list[GroupScores], list[str]]:
-    told, notes = [], []
+    found, contrasts, notes = [], [], []
     for name in groups:
         levels = level_names(schema, name)
-        query = GroupErrors(errors.clip, name, len(levels) - 2)
+        query = GroupErrors(clip.clip, name, len(levels) - 2)
         sums = access(table, query, grant, of_group(name))
-        silent = []
-        for level, values in zip(levels, sums.values.reshape(len(levels), 4), strict=True):
-            if values[0] < LEAST_ROWS * sums.noise or values[0] < 1.0:
-                silent.append(level)
-                continue
-            found = errors.measures(Counted(values, sums.noise, sums.together))
-            told.append(GroupScores(name, level, float(values[0]), tuple(found)))
-        if silent:
-            notes.append(f"Too few rows to tell, by {name}: {', '.join(silent)}.")
-    return told, notes
+        cells = sums.values.reshape(len(levels), PARTS)
+        figures = [ErrorFigures(clip, Counted(one, sums.noise, sums.together)) for one in cells]
+        enough = np.array([one.known for one in figures])
+        for place in np.flatnonzero(enough):
+            own = figures[place]
+            found.append(GroupScores(name, levels[place], own.rows, tuple(own.measures())))
+            rest = enough & (np.arange(len(levels)) != place)
+            noise = sums.noise * math.sqrt(max(int(rest.sum()), 1))
+            others = Counted(cells[rest].sum(axis=0), noise, sums.together)
+            contrasts.append(_contrasts(own, ErrorFigures(clip, others)) if rest.any() else [])
+        notes += silent_note(name, levels, enough)
+    return settle(found, contrasts), notes
+
+
+def _contrasts(own: ErrorFigures, others: ErrorFigures) -> list[Contrast]:
+    """Differences of clipped errors; what the noise may hide is not told apart by group."""
+    reach, found = reach_of(own.clip.confidence), []
+    pairs = zip(own.measures(), others.measures(), strict=True)
+    mine, theirs = own.variances(), others.variances()
+    for first, second in pairs:
+        value, variance = first.value - second.value, mine[first.name] + theirs[first.name]
+        far = reach * math.sqrt(variance)
+        p = two_sided(value, variance)
+        found.append(Contrast(first.name, value, value - far, value + far, p))
+    return found

@@ -1,11 +1,11 @@
-"""What a private evaluation asks of the rows: one cell per row and question, or clipped errors.
+"""What a private evaluation of a classifier asks of the rows: cells of classes and of scores.
 
 Sensitivities and proofs: docs/proofs/evaluation.md.
 """
 
 from __future__ import annotations
 
-from abc import abstractmethod
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,18 +13,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.errors import SettingError
-from voile.models.evaluation.answers import Answers, answer
+from voile.models.evaluation.answers import Answers, ScoredClass, answer
+from voile.models.evaluation.strategy import MIXING_BITS, Strategy
 from voile.privacy.queries import TARGET, Block, CellQuery, Query
 from voile.schema import Category, Schema
 
-TRUE, PREDICTED, MARGINS, GROUP = (
-    f"evaluation {name}" for name in ("true", "predicted", "margins", "group ")
+TRUE, PREDICTED, SCORES, GROUP = (
+    f"evaluation {name}" for name in ("true", "predicted", "scores", "group ")
 )
 """What is kept per row."""
 
-ERROR_CUTS: NDArray[np.float64] = 2.0 ** (np.arange(-28, 1) / 2.0)
-"""Cut points of absolute errors as parts of the target's range: two per doubling."""
+_OTHERS = 1.0 - 2.0**-MIXING_BITS
+"""What a row of no listed class adds: just below 1, as the longest column of a mixing matrix."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,35 +50,41 @@ class Prepared:
             block.kept[TRUE] = np.where(target < classes, target, -1).astype(np.int64)
         else:
             block.kept[TRUE] = target.astype(np.float64)
-        block.kept[PREDICTED], block.kept[MARGINS] = said.predicted, said.margins
+        block.kept[PREDICTED], block.kept[SCORES] = said.predicted, said.scores
         for name in self.groups:
             block.kept[GROUP + name] = block[name].astype(np.int64)
 
 
 @dataclass(frozen=True)
 class ConfusionCells(CellQuery):
-    """Rows by predicted and true class; the last cell holds rows of no listed class."""
+    """Rows by predicted and true class (last: of no listed class), and whether that was right.
+
+    The second partition repeats a sum of the first, with less noise: wrong, right, no class.
+    """
 
     classes: int
     columns = ()
+    levels = 2
 
     @property
     def size(self) -> int:
-        """Pairs of classes, and none."""
-        return self.classes**2 + 1
+        """Pairs of classes, and none; wrong, right, and none."""
+        return self.classes**2 + 4
 
     def cells(self, block: Block) -> Sequence[NDArray[np.int64]]:
-        """Pair of each row."""
-        return [self._pairs(block)]
-
-    def _pairs(self, block: Block) -> NDArray[np.int64]:
-        true, said = block.kept[TRUE], block.kept[PREDICTED]
-        return np.where(true >= 0, said * self.classes + true, self.classes**2).astype(np.int64)
+        """Pair of each row, and whether it is right."""
+        pairs = _pairs(block, self.classes)
+        right = (block.kept[TRUE] == block.kept[PREDICTED]).astype(np.int64)
+        right = np.where(block.kept[TRUE] >= 0, right, 2)
+        return [pairs, right + self.classes**2 + 1]
 
 
 @dataclass(frozen=True)
 class GroupCells(CellQuery):
-    """The same for each level of a category, then "other", then missing."""
+    """Rows by predicted and true class, for each level of a category, then "other", then missing.
+
+    The last cell of each level holds its rows of no listed class.
+    """
 
     classes: int
     group: str
@@ -92,152 +98,114 @@ class GroupCells(CellQuery):
 
     def cells(self, block: Block) -> Sequence[NDArray[np.int64]]:
         """Group and pair of each row."""
-        pairs = ConfusionCells(self.classes).cells(block)[0]
         places = np.minimum(block.kept[GROUP + self.group], self.levels_listed + 1)
-        return [(places * (self.classes**2 + 1) + pairs).astype(np.int64)]
+        return [places * (self.classes**2 + 1) + _pairs(block, self.classes)]
 
 
-@dataclass(frozen=True)
-class MarginCells(CellQuery):
-    """Rows by the score of the second class; the last cell holds rows of no listed class."""
+@dataclass(frozen=True, eq=False)
+class ScorePart:
+    """One score of every row: where it is cut, and in which mixtures its cells are counted.
 
+    Attributes
+    ----------
+    position : int
+        Among the scores that are kept.
+    cuts : tuple of float
+        Increasing; a score equal to a cut lies below it, as a probability of one half is none for
+        the second class.
+    strategy : Strategy
+        Of one cell more than there are cuts.
+    """
+
+    position: int
     cuts: tuple[float, ...]
-    columns = ()
+    strategy: Strategy
 
-    @property
-    def size(self) -> int:
-        """Intervals, and none."""
-        return len(self.cuts) + 2
-
-    def cells(self, block: Block) -> Sequence[NDArray[np.int64]]:
-        """Interval of each row."""
-        return [np.where(block.kept[TRUE] >= 0, _place(self.cuts, block), self.size - 1)]
+    def cells(self, block: Block) -> NDArray[np.int64]:
+        """Cell of each row."""
+        scores = block.kept[SCORES][:, self.position]
+        found = np.searchsorted(np.asarray(self.cuts), scores, side="left")
+        return np.where(np.isnan(scores), 0, found).astype(np.int64)
 
 
-@dataclass(frozen=True)
-class _HalvedCells(CellQuery):
-    """Rows by score and by one of two; the last cell holds rows of no listed class."""
+@dataclass(frozen=True, eq=False)
+class ScoreCells(Query):
+    """Mixtures of counts of rows by their scores; at the end, how many have no listed class.
 
-    cuts: tuple[float, ...]
-    columns = ()
-
-    @property
-    def size(self) -> int:
-        """Two for each interval, and none."""
-        return 2 * (len(self.cuts) + 1) + 1
-
-    @abstractmethod
-    def half(self, block: Block) -> NDArray[np.int64]:
-        """Which of the two, 0 or 1, of rows that have a class."""
-
-    def cells(self, block: Block) -> Sequence[NDArray[np.int64]]:
-        """Interval and half of each row."""
-        cells = 2 * _place(self.cuts, block) + self.half(block)
-        return [np.where(block.kept[TRUE] >= 0, cells, self.size - 1)]
-
-
-@dataclass(frozen=True)
-class ClassMargins(_HalvedCells):
-    """Rows by score and true class (of two)."""
-
-    def half(self, block: Block) -> NDArray[np.int64]:
-        """The true class."""
-        return np.asarray(np.maximum(block.kept[TRUE], 0), dtype=np.int64)
-
-
-@dataclass(frozen=True)
-class ConfidenceCells(_HalvedCells):
-    """Rows by the probability of the predicted class, and whether it was right."""
-
-    def half(self, block: Block) -> NDArray[np.int64]:
-        """Whether the prediction was right."""
-        return np.asarray(block.kept[PREDICTED] == block.kept[TRUE], dtype=np.int64)
-
-
-@dataclass(frozen=True)
-class ErrorSizes(CellQuery):
-    """Rows by the size of the error as a part of the target's range; the last cell: no target."""
-
-    width: float
-    columns = ()
-
-    @property
-    def size(self) -> int:
-        """Intervals, and none."""
-        return len(ERROR_CUTS) + 2
-
-    def cells(self, block: Block) -> Sequence[NDArray[np.int64]]:
-        """Interval of each row."""
-        with np.errstate(all="ignore"):
-            sizes = np.abs(block.kept[TRUE] - block.kept[PREDICTED]) / self.width
-        found = np.searchsorted(ERROR_CUTS, sizes, side="right")
-        return [np.where(np.isfinite(sizes), found, self.size - 1).astype(np.int64)]
-
-
-@dataclass(frozen=True)
-class ErrorSums(Query):
-    """Sums of 1, e, e^2 and |e| of errors e (true minus predicted), in units of the clip.
+    A row adds, for each score, the column of its cell in that score's mixing matrix.
 
     Parameters
     ----------
-    clip : float
-        Largest error, in the target's units; a larger one counts as this.
+    parts : tuple of ScorePart
     """
 
-    clip: float
+    parts: tuple[ScorePart, ...]
     columns = ()
-    size = 4
-    bound = 2.0
-    fineness = 6
-
-    def __post_init__(self) -> None:
-        if not 0.0 < self.clip < np.inf:
-            raise SettingError(f"The 'clip' of errors must be a number > 0. Got {self.clip!r}.")
-
-    def contributions(self, block: Block) -> NDArray[np.float64]:
-        """Share of each row; a row without a target adds nothing."""
-        with np.errstate(all="ignore"):
-            errors = (block.kept[TRUE] - block.kept[PREDICTED]) / self.clip
-        known = np.isfinite(errors)
-        errors = np.clip(np.where(known, errors, 0.0), -1.0, 1.0)
-        parts = [known.astype(np.float64), errors, errors * errors, np.abs(errors)]
-        return np.stack(parts, axis=1).reshape(block.rows, 4)
-
-
-@dataclass(frozen=True)
-class GroupErrors(Query):
-    """The same for each level of a category, then "other", then missing; a row is in one of them.
-
-    Parameters
-    ----------
-    clip : float
-    group : str
-    listed : int
-        Number of levels.
-    """
-
-    clip: float
-    group: str
-    listed: int
-    columns = ()
-    bound = 2.0
-    fineness = 6
+    signed = False
+    halves = 1
 
     @property
     def size(self) -> int:
-        """Four sums for each level, other, missing."""
-        return 4 * (self.listed + 2)
+        """Cells of all scores (of each half), and one."""
+        return self.halves * sum(part.strategy.cells for part in self.parts) + 1
+
+    @property
+    def bound(self) -> float:
+        """A column of norm at most 1 for each score."""
+        return math.sqrt(len(self.parts))
+
+    def half(self, part: ScorePart, block: Block) -> NDArray[np.int64]:
+        """Which half of a part's cells each row is counted in."""
+        return np.zeros(block.rows, dtype=np.int64)
 
     def contributions(self, block: Block) -> NDArray[np.float64]:
-        """The sums' shares of each row, in the place of its group."""
-        parts = ErrorSums(self.clip).contributions(block)
-        places = np.minimum(block.kept[GROUP + self.group], self.listed + 1)
-        result = np.zeros((block.rows, self.listed + 2, 4))
-        result[np.arange(block.rows), places] = parts
-        return result.reshape(block.rows, self.size)
+        """The columns of each row, side by side."""
+        listed = block.kept[TRUE] >= 0
+        pieces = []
+        for part in self.parts:
+            columns = part.strategy.matrix.T[part.cells(block)] * listed[:, None]
+            half = self.half(part, block)
+            pieces += [columns * (half == one)[:, None] for one in range(self.halves)]
+        return np.hstack([*pieces, _OTHERS * (~listed)[:, None]])
+
+    def total(self, block: Block, grid: float) -> NDArray[np.int64]:
+        """Rows are counted first, then the counts are mixed, in whole numbers."""
+        if block.weights is not None:
+            return super().total(block, grid)
+        listed = block.kept[TRUE] >= 0
+        pieces = []
+        for part in self.parts:
+            steps = np.trunc(part.strategy.mixing * (2.0**-MIXING_BITS / grid)).astype(np.int64)
+            cells, half = part.cells(block), self.half(part, block)
+            for one in range(self.halves):
+                chosen = cells[listed & (half == one)]
+                pieces.append(steps @ np.bincount(chosen, minlength=part.strategy.cells))
+        others = np.array([int(np.count_nonzero(~listed)) * int(_OTHERS / grid)])
+        return np.concatenate([*pieces, others]).astype(np.int64)
 
 
-def _place(cuts: tuple[float, ...], block: Block) -> NDArray[np.int64]:
-    margins = block.kept[MARGINS]
-    found = np.searchsorted(np.asarray(cuts), margins, side="right")
-    return np.where(np.isnan(margins), 0, found).astype(np.int64)
+@dataclass(frozen=True, eq=False)
+class ClassScores(ScoreCells):
+    """The same by whether a row is of the positive class: the others first.
+
+    Parameters
+    ----------
+    parts : tuple of ScorePart
+    watched : tuple of ScoredClass
+        What is positive, by the position of the score.
+    """
+
+    watched: tuple[ScoredClass, ...]
+    halves = 2
+
+    def half(self, part: ScorePart, block: Block) -> NDArray[np.int64]:
+        """1 if the row is positive."""
+        wanted = self.watched[part.position].true
+        truth = block.kept[PREDICTED] if wanted is None else wanted
+        return np.asarray(block.kept[TRUE] == truth, dtype=np.int64)
+
+
+def _pairs(block: Block, classes: int) -> NDArray[np.int64]:
+    """Predicted and true class of each row as one number; the last is for no listed class."""
+    true, said = block.kept[TRUE], block.kept[PREDICTED]
+    return np.where(true >= 0, said * classes + true, classes**2).astype(np.int64)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Literal, Self
 
+from voile.models.classes import Classes
 from voile.models.classifier import ScoringClassifier
 from voile.models.fit import FitJob
 from voile.models.locally_linear.files import SavedLocallyLinear
@@ -13,7 +14,7 @@ from voile.models.locally_linear.model import LocallyLinearModel
 from voile.models.locally_linear.settings import Basis, Centring, Preset, Settings
 from voile.models.locally_linear.teacher import learn
 from voile.privacy.ledger import Ledger
-from voile.schema import Schema
+from voile.schema import Level, Schema
 
 Auto = Literal["auto"]
 
@@ -29,16 +30,25 @@ class LocallyLinearClassifier(ScoringClassifier):
     Parameters
     ----------
     epsilon, delta : float
-        Budget of one fit; ``epsilon=inf`` trains without noise and without a guarantee.
+        Budget of one fit; ``epsilon=inf`` trains without noise and without a guarantee. Delta is by
+        default 1e-6, and at most 0.01 / rows where the schema tells the number of rows.
     schema : Schema, optional
         What is public: bounds, levels, classes. What it lacks is found privately, for a share of
         the budget.
     ledger : Ledger, optional
         Where the fit is recorded; by default one of its own.
+    classes : list, optional
+        The classes of the target, where no schema lists them: ``[0, 1]``. Without them they are
+        found privately.
+    positive : class, optional
+        Which of two classes explanations, reports and exports speak of (its log-odds, its
+        probability); by default the second. `classes_`, and with it ``predict_proba`` and
+        ``decision_function``, is sorted then, as scikit-learn has it.
     image_shape : tuple of int, optional
         (height, width) or (height, width, channels) if the columns are the pixels of pictures, row
-        by row, channels last. Pixels of type uint8 are known to lie from 0 to 255; the range of
-        others, if the schema does not say it, is found privately among the usual ones.
+        by row, channels last; an array of pictures needs none. Pixels of type uint8 are known to
+        lie from 0 to 255; the range of others, if the schema does not say it, is found privately
+        among the usual ones.
     preset : {"accurate", "readable"}
         "readable" takes few maps and holds them near the private means of their classes, so that
         single filters can be read; it costs up to two points of accuracy.
@@ -99,9 +109,11 @@ class LocallyLinearClassifier(ScoringClassifier):
         self,
         *,
         epsilon: float = 1.0,
-        delta: float = 1e-6,
+        delta: float | None = None,
         schema: Schema | None = None,
         ledger: Ledger | None = None,
+        classes: Classes | None = None,
+        positive: Level | None = None,
         image_shape: tuple[int, ...] | None = None,
         preset: Preset = "accurate",
         maps: int | Auto = "auto",
@@ -123,6 +135,8 @@ class LocallyLinearClassifier(ScoringClassifier):
         self.delta = delta
         self.schema = schema
         self.ledger = ledger
+        self.classes = classes
+        self.positive = positive
         self.image_shape = image_shape
         self.preset = preset
         self.maps = maps
@@ -146,7 +160,7 @@ class LocallyLinearClassifier(ScoringClassifier):
         Parameters
         ----------
         X : data frame, array, mapping, or path of Parquet files; shape (rows, columns)
-            With `image_shape`, an array of shape (rows, height, width[, channels]) will do, too.
+            An array of shape (rows, height, width[, channels]) holds pictures.
         y : array of shape (rows,), or the name of the target column
 
         Returns
@@ -180,27 +194,13 @@ class LocallyLinearClassifier(ScoringClassifier):
         self
             Its receipt is the teacher's; a note says if rows were given as public.
         """
-        X = self._flat(X)
-        settings = self._settings()
+        with self._reading(X):
+            X = self._flat(X)
+            settings = self._settings()
         self.model_ = learn(teacher, X, self.schema, settings, rows_are_public=rows_are_public)
         self._describe()
         self._describe_rows(X)
         return self
-
-    def explain_local(self, X: object) -> Any:
-        """Explain the answers for rows that the caller holds (costs nothing).
-
-        Parameters
-        ----------
-        X : table of shape (rows, columns), or array of pictures
-
-        Returns
-        -------
-        LocallyLinearLocalExplanation
-            Per row: probabilities, maps ranked by their weight, weighted filters, and what each
-            input adds.
-        """
-        return super().explain_local(self._flat(X))
 
     def _describe(self) -> None:
         super()._describe()

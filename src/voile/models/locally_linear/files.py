@@ -8,6 +8,7 @@ The format::
      "normalise": true,
      "centre": [...], "radius": [...], "filling": [...], "beta": 0.1,
      "weights": [[...], ...], "weight_errors": ..., "offsets": ..., "taught_by": null,
+     "evidence": null or {"estimates": ..., "noise_variances": ..., ...},
      "schema": ..., "receipt": ..., "settings": ...}
 
 ``weights`` and ``weight_errors`` have a line per map, all maps of the first class first; floats
@@ -20,9 +21,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Self
 
-from voile.arrays import Array, Floats
+from voile.arrays import Array, Floats, freeze_arrays
 from voile.errors import ModelError, SettingError
 from voile.models.features import Features
+from voile.models.json_files import MODEL
+from voile.models.locally_linear.evidence import MapEvidence
 from voile.models.locally_linear.inputs import Inputs
 from voile.models.locally_linear.model import LocallyLinearModel
 from voile.models.locally_linear.pictures import SmoothBasis
@@ -65,6 +68,12 @@ class SavedLocallyLinear(SavedModel[LocallyLinearModel]):
     weight_errors: Annotated[Floats, Array("weights", "radius", least=0.0, most=LARGEST)]
     offsets: Annotated[Floats, Array("classes", "maps", most=LARGEST)]
     taught_by: str | None
+    evidence: Annotated[MapEvidence | None, Stored(optional=True)] = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.evidence is not None:
+            freeze_arrays(self.evidence, MODEL)
 
     @property
     def maps(self) -> int:
@@ -91,6 +100,7 @@ class SavedLocallyLinear(SavedModel[LocallyLinearModel]):
             weight_errors=model.weight_errors.reshape(-1, size),
             offsets=model.offsets,
             taught_by=model.taught_by,
+            evidence=model.evidence,
             schema=model.schema,
             receipt=model.receipt,
         )
@@ -110,6 +120,7 @@ class SavedLocallyLinear(SavedModel[LocallyLinearModel]):
                 "In a model, 'weights' must have the same number of maps for every class."
             )
         shape = (len(self.classes), self.maps, size)
+        self._check_evidence(size)
         return LocallyLinearModel(
             Inputs(
                 self.schema,
@@ -128,7 +139,19 @@ class SavedLocallyLinear(SavedModel[LocallyLinearModel]):
             self.receipt,
             self.image_shape,
             self.taught_by,
+            self.evidence,
         )
+
+    def _check_evidence(self, size: int) -> None:
+        found = self.evidence
+        if found is None:
+            return
+        columns = len({one.column for one in Features(self.schema).each})
+        if (found.classes, found.features, found.columns) != (len(self.classes), size, columns):
+            raise ModelError(
+                "In a model, 'evidence' must have its classes, coordinates and columns: use an "
+                "undamaged copy."
+            )
 
 
 def _picture(shape: tuple[int, ...] | None) -> Shape | None:

@@ -33,9 +33,11 @@ from voile.models.locally_linear.train import (
     train,
 )
 from voile.models.setting_checks import count_found_classes, too_little_found
+from voile.models.target_look import stop_if_fewer
 from voile.privacy.grant import Grant
 from voile.privacy.mechanisms import gaussian_sum
 from voile.privacy.vault import PrivateTable, keep
+from voile.schema import Category
 
 Floats = NDArray[np.float64]
 
@@ -59,12 +61,14 @@ def fit_model(job: FitJob, settings: Settings) -> LocallyLinearModel:
 
 
 def _release(table: PrivateTable, grant: Grant, schedule: Schedule) -> tuple[Inputs, Trained]:
-    inputs, rows = _look_around(table, grant, schedule)
+    inputs, rows, rows_error = _look_around(table, grant, schedule)
     keep(table, inputs.columns, KeptPoints(inputs, schedule.copies).prepare)
     classes, size, coordinates = inputs.class_count, inputs.size, schedule.settings.projection
     how = schedule.beta, schedule.bias, schedule.clip
     if coordinates is None:
-        means = _release_means(table, grant, inputs) if schedule.towards_means else None
+        means = None
+        if schedule.towards_means:
+            means = _release_means(table, grant, inputs, rows, rows_error)
         query = MapSteps(inputs, start_weights(schedule, classes, size, means), *how)
         return inputs, train(table, grant, query, schedule, rows)
     drawn = draw_projections(schedule, size)
@@ -74,8 +78,13 @@ def _release(table: PrivateTable, grant: Grant, schedule: Schedule) -> tuple[Inp
     return inputs, _seen(train(table, grant, query, schedule, rows), drawn)
 
 
-def _look_around(table: PrivateTable, grant: Grant, schedule: Schedule) -> tuple[Inputs, float]:
-    """Release the mean direction and the number of rows, and make the inputs of them."""
+def _look_around(
+    table: PrivateTable, grant: Grant, schedule: Schedule
+) -> tuple[Inputs, float, float]:
+    """Release the mean direction and the number of rows, and make the inputs of them.
+
+    Returns the inputs, the rows, and the standard deviation of the noise on these.
+    """
     schema = table.schema
     features = len(Features(schema))
     count_found_classes(schema)
@@ -85,22 +94,35 @@ def _look_around(table: PrivateTable, grant: Grant, schedule: Schedule) -> tuple
     query = Directions(plain)
     release = gaussian_sum(table, query, grant.take(CENTRE_ACCESS))
     rows, mean, length = query.split(release.values)
+    error = release.standard_error / COUNT_WEIGHT
     if schedule.centring == "none":
-        return plain, rows
+        return plain, rows, error
     if schedule.centring == "fixed":
         middle = np.full(features, 0.5 if plain.picture is not None else 0.0)
-        return plain.with_centre(plain.directions(middle[None])[0], length), rows
+        return plain.with_centre(plain.directions(middle[None])[0], length), rows, error
     # Drawn to nothing as far as its noise says.
     spread = release.standard_error * (1.0 if schedule.normalise else query.longest) / rows
     doubt = plain.size * spread**2 / max(float(mean @ mean), 1e-12)
-    return plain.with_centre(mean * max(0.0, 1.0 - doubt), length), rows
+    return plain.with_centre(mean * max(0.0, 1.0 - doubt), length), rows, error
 
 
-def _release_means(table: PrivateTable, grant: Grant, inputs: Inputs) -> Floats:
-    """Release the mean point of each class, drawn to the mean of all as far as its noise says."""
+def _release_means(
+    table: PrivateTable, grant: Grant, inputs: Inputs, rows: float, rows_error: float
+) -> Floats:
+    """Release the mean point of each class, drawn to the mean of all as far as its noise says.
+
+    Raises
+    ------
+    NothingFound
+        If the rows have other classes than are listed.
+    """
     query = ClassPoints(inputs)
     release = gaussian_sum(table, query, grant.take(MEANS_ACCESS))
     sums, counts = query.split(release.values)
+    target = inputs.schema.target
+    assert isinstance(target, Category)
+    each = release.standard_error / COUNT_WEIGHT
+    stop_if_fewer(target.levels or (), counts, rows, each, rows_error)
     # A class that hardly anybody has would get the noise alone, divided by next to nothing.
     least = max(4.0 * release.standard_error / COUNT_WEIGHT, 1.0)
     counts = np.maximum(counts, least)[:, None]

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import softmax
 
 from voile.models.features import Features
+from voile.models.locally_linear.evidence import MapEvidence, in_features
 from voile.models.locally_linear.inputs import Inputs, Spread
 from voile.privacy.receipt import Receipt
 from voile.schema import Category, Schema
@@ -45,6 +46,8 @@ class LocallyLinearModel:
         (height, width) or (height, width, channels), as the user gave it.
     taught_by : str or None
         What the teacher was, if there was one.
+    evidence : MapEvidence or None
+        What is known of the sampling error, in coordinates of points; None if only the noise is.
     """
 
     inputs: Inputs
@@ -55,6 +58,7 @@ class LocallyLinearModel:
     receipt: Receipt
     image_shape: tuple[int, ...] | None = None
     taught_by: str | None = None
+    evidence: MapEvidence | None = None
 
     @property
     def schema(self) -> Schema:
@@ -93,6 +97,21 @@ class LocallyLinearModel:
         if self.inputs.basis is None:
             return np.sqrt(squared)
         return np.sqrt(squared @ self.inputs.matrix**2)
+
+    @cached_property
+    def whole_filter_errors(self) -> Floats:
+        """Standard deviation of the filters, as whole as it is known."""
+        found = self.feature_evidence
+        if found is None:
+            return self.filter_errors
+        # Which rows there were moves all maps of a class alike.
+        sampling = found.sampling_variances * found.classes / max(found.classes - 1, 1)
+        return np.sqrt(self.filter_errors**2 + sampling[:, None])
+
+    @cached_property
+    def feature_evidence(self) -> MapEvidence | None:
+        """The evidence of features, if there is any."""
+        return None if self.evidence is None else in_features(self.evidence, self.inputs)
 
     def spread(self, columns: Mapping[str, Any]) -> Spread:
         """Encoded public rows as points, taken apart."""

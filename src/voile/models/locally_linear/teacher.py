@@ -20,11 +20,11 @@ from voile.models.locally_linear.inputs import Inputs
 from voile.models.locally_linear.model import LocallyLinearModel
 from voile.models.locally_linear.settings import Schedule, Settings, check, choose
 from voile.models.locally_linear.train import Trained, freeze, start_weights
-from voile.models.progress import progress_bar
 from voile.privacy.budget import Budget
 from voile.privacy.public_rows import encode_public
 from voile.privacy.receipt import Receipt
 from voile.privacy.vault import PrivateTable
+from voile.progress import progress_bar
 from voile.schema import Category, Schema
 from voile.schema.columns import Level
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from voile.models.descent import Adam, descend
 from voile.models.fit import frozen
+from voile.models.locally_linear.evidence import GradientSpread, MapEvidence, weigh_maps
 from voile.models.locally_linear.inputs import Inputs
 from voile.models.locally_linear.model import LocallyLinearModel
 from voile.models.locally_linear.projections import PROJECTION_BITS
@@ -29,10 +30,14 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Trained:
-    """Weights of shape (classes, maps, coordinates + 1), and their standard error by the noise."""
+    """Weights of shape (classes, maps, coordinates + 1), and their standard error by the noise.
+
+    The evidence is known where points are those of features, and rows taught the maps.
+    """
 
     weights: Floats
     errors: Floats
+    evidence: MapEvidence | None = None
 
 
 def _choose(schedule: Schedule, rng: np.random.Generator) -> tuple[int, ...] | None:
@@ -93,14 +98,27 @@ def train(
     shape = query.weights.shape
     rate = schedule.learning_rate_for(len(query.weights))
     adam = Adam(query.weights, rate, schedule.steps, schedule.average, schedule.pull)
+    spread = GradientSpread(shape[0], shape[2], schedule.steps)
+    lot_size = max(rows * schedule.rate, 1.0)
+
+    def read(values: Floats) -> Floats:
+        gradients = values.reshape(shape)
+        spread.take(gradients / lot_size)
+        return gradients
 
     def ask(number: int, lot: Lot | None) -> tuple[MapSteps, Callable[[Floats], Floats]]:
         chosen = _choose(schedule, rng)
         step = replace(query, weights=adam.weights, lot=lot, chosen=chosen)
-        return step, lambda values: values.reshape(shape)
+        return step, read
 
-    noise = descend(table, grant, adam, (schedule.rate, rows), ask)
-    return Trained(adam.mean, np.full_like(adam.mean, adam.error(noise)))
+    lot_and_rows = schedule.rate, rows
+    noise = descend(table, grant, adam, lot_and_rows, ask)
+    errors = np.full_like(adam.mean, adam.error(noise))
+    if schedule.settings.projection is not None:
+        return Trained(adam.mean, errors)
+    inputs, per_unit = query.layout, table.rows_per_unit
+    evidence = weigh_maps(spread, adam, noise, lot_and_rows, inputs, per_unit)
+    return Trained(adam.mean, errors, evidence)
 
 
 def freeze(
@@ -120,4 +138,5 @@ def freeze(
         receipt,
         schedule.settings.image_shape,
         taught_by,
+        trained.evidence,
     )

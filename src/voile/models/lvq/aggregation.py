@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from voile.errors import SettingError
+from voile.models.lvq.evidence import weigh_classes
 from voile.models.lvq.means import in_ball, release_means, spread_out
 from voile.models.lvq.pulls import Rule, short_pulls
 from voile.models.lvq.settings import CLIP, MEANS_ACCESS, STRIDE, Settings, Start, labels_of
@@ -147,10 +148,16 @@ def train(
     space, m = start.space, start.space.class_count
     keep(table, space.columns, space.prepare)
     means, counts = np.zeros((m, space.size)), np.full(m, np.nan)
-    if settings.mechanism == "sample_aggregate":
-        seen = release_means(table, grant, space, start.rows)
-        means, counts = in_ball(seen.means), seen.counts
     labels = labels_of(settings, space.schema, 1)
+    evidence = None
+    if settings.mechanism == "sample_aggregate":
+        seen = release_means(table, grant, start)
+        means, counts = in_ball(seen.means), seen.counts
+        weight = table.weight_per_unit
+        pictures = settings.image_shape is not None
+        evidence = weigh_classes(
+            seen, start, labels, weight, moved=1.0, corrected=False, pictures=pictures
+        )
     seeds = spread_out(means[labels], labels, settings.random_state)
     learner = GroupLearner(space, seeds, labels, settings.rule)
     names, size = (POINTS, CLASSES), labels.size * space.size
@@ -171,4 +178,4 @@ def train(
     if settings.mechanism == "center_of_attention":
         means = np.stack([prototypes[labels == k].mean(axis=0) for k in range(m)])
     # Prototypes of groups do not rest on the counts, nor on their noise.
-    return Trained(space, prototypes, variance, labels, means, counts, 0.0)
+    return Trained(space, prototypes, variance, labels, means, counts, 0.0, evidence)

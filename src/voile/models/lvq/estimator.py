@@ -12,19 +12,20 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from voile.errors import SettingError
-from voile.models.estimator import PrivateEstimator
+from voile.models.classes import Classes
 from voile.models.fit import FitJob
 from voile.models.lvq.files import SavedLVQ
 from voile.models.lvq.fit import fit_model
 from voile.models.lvq.model import Kind, LVQModel, Mechanism
 from voile.models.lvq.settings import Settings
+from voile.models.picture_rows import PictureRows
 from voile.privacy.ledger import Ledger
-from voile.schema import Schema
+from voile.schema import Level, Schema
 
 Floats = NDArray[np.float64]
 
 
-class _LVQ(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]
+class _LVQ(ClassifierMixin, PictureRows):  # type: ignore[misc]
     """What the three estimators share."""
 
     _settings_kind = Settings
@@ -34,9 +35,11 @@ class _LVQ(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]
         self,
         *,
         epsilon: float = 1.0,
-        delta: float = 1e-6,
+        delta: float | None = None,
         schema: Schema | None = None,
         ledger: Ledger | None = None,
+        classes: Classes | None = None,
+        positive: Level | None = None,
         prototypes_per_class: int | Mapping[Any, int] | Literal["auto"] = 1,
         mechanism: Mechanism = "gaussian",
         typical: float = 0.2,
@@ -51,6 +54,8 @@ class _LVQ(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]
         self.delta = delta
         self.schema = schema
         self.ledger = ledger
+        self.classes = classes
+        self.positive = positive
         self.prototypes_per_class = prototypes_per_class
         self.mechanism = mechanism
         self.typical = typical
@@ -67,6 +72,7 @@ class _LVQ(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X : data frame, array, mapping, or path of Parquet files; shape (rows, columns)
+            An array of shape (rows, height, width) holds pictures.
         y : array of shape (rows,), or the name of the target column
 
         Returns
@@ -75,8 +81,14 @@ class _LVQ(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]
         """
         return self._fit(X, y)
 
-    def _settings(self, seed: int | None = None) -> Settings:
-        return Settings.of(self, seed, kind=self._kind)
+    def _settings(self, seed: int | None = None, **more: object) -> Settings:
+        settings: Settings = super()._settings(seed, kind=self._kind, **more)
+        return settings
+
+    @property
+    def _knows_range(self) -> bool:
+        # Tables of pixels have their bounds found as those of any other table.
+        return self._inferred is not None
 
     def _train(self, job: FitJob, settings: Settings) -> LVQModel:
         return fit_model(job, settings)
@@ -85,7 +97,8 @@ class _LVQ(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]
         super()._describe()
         model: LVQModel = self.model_
         self.prototypes_ = model.features.in_units(model.prototypes)
-        self.prototype_labels_ = self.classes_[model.labels]
+        places = np.argsort(self._class_order)
+        self.prototype_labels_ = self.classes_[places[model.labels]]
         self.relevances_ = np.diag(model.relevance).copy()
 
     @classmethod
@@ -108,7 +121,7 @@ class _LVQ(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]
             second.
         """
         points = self._points(X)
-        far = self.model_.class_distances(points)
+        far = self._by_class(self.model_.class_distances(points))
         lowest = np.partition(far, 1, axis=1)
         best = far.argmin(axis=1)
         other = np.repeat(lowest[:, :1], far.shape[1], axis=1)
@@ -129,7 +142,8 @@ class _LVQ(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]
             Rows whose confidence is below it get None instead of a class (dtype object).
         """
         points = self._points(X)
-        chosen: NDArray[Any] = self.classes_[self.model_.class_distances(points).argmin(axis=1)]
+        far = self._by_class(self.model_.class_distances(points))
+        chosen: NDArray[Any] = self.classes_[far.argmin(axis=1)]
         if reject is None:
             return chosen
         if not 0.0 <= reject <= 1.0:
@@ -167,12 +181,20 @@ class GLVQClassifier(_LVQ):
     Parameters
     ----------
     epsilon, delta : float
-        Budget of one fit; ``epsilon=inf`` trains without noise and without a guarantee.
+        Budget of one fit; ``epsilon=inf`` trains without noise and without a guarantee. Delta is by
+        default 1e-6, and at most 0.01 / rows where the schema tells the number of rows.
     schema : Schema, optional
         What is public: bounds, levels, classes. What it lacks is found privately, for a share of
         the budget.
     ledger : Ledger, optional
         Where the fit is recorded; by default one of its own.
+    classes : list, optional
+        The classes of the target, where no schema lists them: ``[0, 1]``. Without them they are
+        found privately.
+    positive : class, optional
+        Which of two classes explanations, reports and exports speak of (its log-odds, its
+        probability); by default the second. `classes_`, and with it ``predict_proba`` and
+        ``decision_function``, is sorted then, as scikit-learn has it.
     prototypes_per_class : int, mapping of class to int, or "auto"
         "auto" takes more than one where the noise can tell them apart.
     mechanism : {"gaussian", "sgd", "sample_aggregate", "center_of_attention"}
@@ -182,7 +204,8 @@ class GLVQClassifier(_LVQ):
         From 0 (as accurate as can be) to 1 (prototypes are the private class means): how strongly
         prototypes are held at typical places.
     image_shape : tuple of int, optional
-        (height, width) if the columns are the pixels of pictures, for explanations.
+        (height, width) if the columns are the pixels of pictures, for explanations. An array of
+        shape (rows, height, width) needs none.
     groups : int or "auto"
         Disjoint groups of "sample_aggregate" (50) and "center_of_attention" (15).
     rate, epochs, clip : float

@@ -7,6 +7,7 @@ The format::
      "features": ["age", "ward = B"],
      "prototypes": [[...], ...], "prototype_errors": ..., "labels": [0, 1],
      "means": ..., "counts": [120.4, null], "omega": ..., "centre": [...],
+     "evidence": null or {"estimates": ..., "noise_variances": ..., ...},
      "schema": ..., "receipt": ..., "settings": ...}
 
 Coordinates are those of `Features`. Floats come back to the bit; a count that was not estimated is
@@ -24,10 +25,12 @@ from typing import Annotated, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.arrays import Array, Floats
+from voile.arrays import Array, Floats, freeze_arrays
 from voile.codec import Order
 from voile.errors import ModelError
 from voile.models.features import Features
+from voile.models.json_files import MODEL
+from voile.models.lvq.evidence import ClassEvidence
 from voile.models.lvq.model import Kind, LVQModel, Mechanism
 from voile.models.saved_model import (
     LARGEST,
@@ -36,7 +39,7 @@ from voile.models.saved_model import (
     check_image,
     check_several,
 )
-from voile.stored import Size
+from voile.stored import Size, Stored
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -59,6 +62,12 @@ class SavedLVQ(SavedModel[LVQModel]):
     labels: Annotated[NDArray[np.int64], Array("labels", least=0.0)]
     counts: Annotated[Floats, Array("classes", least=0.0, most=LARGEST, null=math.nan)]
     centre: Annotated[Floats, Array("features", most=LARGEST)]
+    evidence: Annotated[ClassEvidence | None, Stored(optional=True)] = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.evidence is not None:
+            freeze_arrays(self.evidence, MODEL)
 
     @classmethod
     def of(cls, model: LVQModel) -> Self:
@@ -73,6 +82,7 @@ class SavedLVQ(SavedModel[LVQModel]):
             features=model.features.names,
             schema=model.schema,
             receipt=model.receipt,
+            evidence=model.evidence,
             **arrays,
         )
 
@@ -83,6 +93,7 @@ class SavedLVQ(SavedModel[LVQModel]):
         check_image(self.image_shape, len(self.features), (2,))
         if not len(self.labels) or not len(self.omega) or self.labels.max() >= len(self.classes):
             raise ModelError("In a model, the labels must be numbers of classes.")
+        self._check_evidence()
         return LVQModel(
             self.rule,
             self.mechanism,
@@ -96,7 +107,20 @@ class SavedLVQ(SavedModel[LVQModel]):
             self.centre,
             self.receipt,
             self.image_shape,
+            self.evidence,
         )
+
+    def _check_evidence(self) -> None:
+        found = self.evidence
+        if found is None:
+            return
+        columns = len({one.column for one in Features(self.schema).each})
+        sizes = len(self.classes), len(self.features), len(self.labels), columns
+        if sizes != (found.classes, found.features, found.prototypes, found.columns):
+            raise ModelError(
+                "In a model, 'evidence' must have its classes, features, prototypes and columns: "
+                "use an undamaged copy."
+            )
 
 
 def frozen_labels(labels: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:

@@ -27,16 +27,15 @@ from voile.models.lvq.settings import (
     plan_shape,
 )
 from voile.models.lvq.space import Space
-from voile.models.lvq.train import Trained, train
-from voile.models.progress import progress_bar
+from voile.models.lvq.train import Trained, release_classes, train
 from voile.models.setting_checks import count_found_classes, too_little_found
 from voile.privacy.budget import NeighbouringRelation
-from voile.privacy.discovery import complete
 from voile.privacy.events import Event, Gaussian, Plan, Step, Unprotected
 from voile.privacy.grant import Grant
 from voile.privacy.mechanisms import gaussian_sum
 from voile.privacy.receipt import Receipt, write_receipt
 from voile.privacy.vault import PrivateTable
+from voile.progress import progress_bar
 from voile.schema import Schema
 
 
@@ -70,20 +69,28 @@ def _adaptive(job: FitJob, settings: Settings) -> LVQModel:
     """
     table, ledger = job.table, job.ledger
     bound = job.plan(plan_shape(table.schema, job.budget.delta))
-    with looking_at_rows(), ledger.reserve(bound, job.what, unit=table.unit) as admission:
+    reserved = ledger.reserve(bound, job.what, unit=table.unit, asked=job.budget)
+    with looking_at_rows(), reserved as admission:
         opening = admission.pay(Plan(bound.steps[:-1]), table)
-        table = complete(table, opening)
-        start = look_around(table, opening, _strength(table, bound, ledger.relation))
+        with job.giving_back(admission, opening):
+            table = job.complete(table, opening)
+            start = look_around(table, opening, _strength(table, bound, ledger.relation))
         schedule = choose(start, settings)
         polished = job.budget.unlimited and settings.kind != "lvq1" and schedule.steps > 0
         steps = [_accesses(label, schedule, bound[REST]) for label in schedule.counts]
         steps += plain.polish_shape() if polished else ()
-        grant = admission.pay(Plan(tuple(steps)), table)
+        # The means, which have the classes' counts, are paid by themselves where the rest can stay.
+        parts = [steps[:1], steps[1:]] if job.stops_early and len(steps) > 1 else [steps]
+        grants = [admission.pay(Plan(tuple(parts[0])), table)]
+        with job.giving_back(admission, opening, *grants):
+            seen = release_classes(table, grants[0], start, schedule)
+        if len(parts) > 1:
+            grants.append(admission.pay(Plan(tuple(parts[1])), table))
         with progress_bar("training", schedule.steps) as progress:
-            trained = train(table, grant, start, schedule, progress)
+            trained = train(table, grants[-1], start, schedule, seen, progress)
         if polished:
-            trained = plain.polish(table, grant, trained)
-    receipt = write_receipt(opening, job.budget, grant)
+            trained = plain.polish(table, grants[-1], trained)
+    receipt = write_receipt(opening, job.budget, *grants)
     return freeze(table.schema, settings, start, trained, receipt)
 
 
@@ -146,7 +153,7 @@ def look_around(table: PrivateTable, grant: Grant, strength: float) -> Start:
     centre_error = error * math.sqrt(d) / rows
     radius_error = error * d / rows / (2.0 * radius**2)
     space = Space(table.schema, centre, radius)
-    return Start(rows, space, strength, centre_error, radius_error)
+    return Start(rows, space, strength, centre_error, radius_error, error)
 
 
 def _strength(table: PrivateTable, plan: Plan, relation: NeighbouringRelation) -> float:
@@ -191,4 +198,5 @@ def freeze(
         frozen(centre),
         receipt,
         settings.image_shape,
+        trained.evidence,
     )

@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.models.lvq.queries import COUNT_WEIGHT, ClassSums
-from voile.models.lvq.settings import MEANS_ACCESS
-from voile.models.lvq.space import Space
+from voile.models.lvq.settings import MEANS_ACCESS, Start
+from voile.models.target_look import stop_if_fewer
 from voile.privacy.grant import Grant
 from voile.privacy.mechanisms import gaussian_sum
 from voile.privacy.vault import PrivateTable
+from voile.schema import Category
 
 Floats = NDArray[np.float64]
 
@@ -48,14 +49,24 @@ class ClassMeans:
 
 
 def release_means(
-    table: PrivateTable, grant: Grant, space: Space, rows: float, *, scatter: bool = False
+    table: PrivateTable, grant: Grant, start: Start, *, scatter: bool = False
 ) -> ClassMeans:
-    """Release class sums and counts, and if asked the products of coordinates, with one access."""
+    """Release class sums and counts, and if asked the products of coordinates, with one access.
+
+    Raises
+    ------
+    NothingFound
+        If the rows have other classes than are listed.
+    """
+    space, rows, error_of_rows = start.space, start.rows, start.rows_error
     query = ClassSums(space, scatter)
     release = gaussian_sum(table, query, grant.take(MEANS_ACCESS))
     sums, counts, products = query.split(release.values)
-    counts = np.maximum(counts, 0.1 * rows / space.class_count)
     error = release.standard_error
+    target, each = space.schema.target, error / COUNT_WEIGHT
+    assert isinstance(target, Category)
+    stop_if_fewer(target.levels or (), counts, rows, each, error_of_rows)
+    counts = np.maximum(counts, 0.1 * rows / space.class_count)
     errors = error / counts
     means = drawn_in(sums / counts[:, None], np.zeros(space.size), errors)
     return ClassMeans(means, errors, counts, error / COUNT_WEIGHT, sums, products, error)

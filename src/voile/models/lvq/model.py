@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.models.features import Features
+from voile.models.lvq.evidence import ClassEvidence
 from voile.privacy.receipt import Receipt
 from voile.schema import Category, Schema
 
@@ -52,6 +53,8 @@ class LVQModel:
     receipt : Receipt
     image_shape : tuple of int, or None
         Height and width, if the features are the pixels of a picture, row by row.
+    evidence : ClassEvidence or None
+        What is known of the sampling error; None if only the noise is known.
     """
 
     kind: Kind
@@ -66,6 +69,15 @@ class LVQModel:
     centre: Floats
     receipt: Receipt
     image_shape: tuple[int, int] | None = None
+    evidence: ClassEvidence | None = None
+
+    @property
+    def whole_errors(self) -> Floats:
+        """Standard deviations of the prototypes, as whole as they are known."""
+        if self.evidence is None:
+            return self.prototype_errors
+        squared = self.prototype_errors**2 + self.evidence.prototype_variances
+        return np.asarray(np.sqrt(squared))
 
     @property
     def features(self) -> Features:

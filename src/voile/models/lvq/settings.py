@@ -143,6 +143,8 @@ class Start:
     centre_error, radius_error : float
         Standard deviation of the noise on a coordinate of the centre and, relatively, on the
         radius.
+    rows_error : float
+        Of the noise on the number of rows.
     """
 
     rows: float
@@ -150,6 +152,7 @@ class Start:
     strength: float
     centre_error: float = 0.0
     radius_error: float = 0.0
+    rows_error: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)

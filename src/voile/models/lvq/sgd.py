@@ -14,6 +14,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from voile.models.lvq.evidence import weigh_classes
 from voile.models.lvq.means import in_ball, release_means, spread_out
 from voile.models.lvq.metric_steps import MetricPulls
 from voile.models.lvq.queries import Pulls
@@ -54,7 +55,7 @@ def train(
     """Private means, then steps on lots at a falling rate; the mean of the last tenth is kept."""
     space, m = start.space, start.space.class_count
     keep(table, space.columns, space.prepare)
-    seen = release_means(table, grant, space, start.rows)
+    seen = release_means(table, grant, start)
     means = in_ball(seen.means)
     labels = labels_of(settings, space.schema, 1)
     now = spread_out(means[labels], labels, settings.random_state)
@@ -92,6 +93,11 @@ def train(
     # The noise of all steps; the cost draws prototypes back, so this is an upper estimate.
     walked = (_RATE_OF_LEARNING / lot * m * release.standard_error) ** 2 * steps / 3.0
     variance = (seen.errors**2)[labels] + walked
+    weight = table.weight_per_unit
+    pictures = settings.image_shape is not None
+    evidence = weigh_classes(
+        seen, start, labels, weight, moved=1.0, pictures=pictures, learned=metric
+    )
     if metric:
         whole = averaged_omega / taken
         # Prototypes live in the space before omega; a model's prototypes are seen through it.
@@ -103,5 +109,7 @@ def train(
             means @ whole.T,
             seen.counts,
             seen.count_error,
+            evidence,
         )
-    return Trained(space, averaged / taken, variance, labels, means, seen.counts, seen.count_error)
+    counts, error = seen.counts, seen.count_error
+    return Trained(space, averaged / taken, variance, labels, means, counts, error, evidence)

@@ -16,8 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.models.features import Features
-from voile.models.lvq.means import drawn_in, in_ball, release_means, spread_out
+from voile.models.lvq.evidence import ClassEvidence, weigh_classes
+from voile.models.lvq.means import ClassMeans, drawn_in, in_ball, release_means, spread_out
 from voile.models.lvq.queries import ClusterSums, Lengths, Pulls
+from voile.models.lvq.scatter import Scatter, learn_metric, telling_directions, within_scatter
 from voile.models.lvq.settings import (
     CLIP,
     CLUSTER_ROUNDS,
@@ -37,7 +39,6 @@ from voile.privacy.vault import PrivateTable, keep
 
 Floats = NDArray[np.float64]
 
-_RIDGE, _FLOOR = 0.5, 1e-4
 _SEED_SPREAD = 0.7
 _SLOPE = 15.0
 _WIDER = 1.2
@@ -60,6 +61,8 @@ class Trained:
         Rows.
     count_error : float
         Standard deviation of their noise.
+    evidence : ClassEvidence or None
+        What is known of the sampling error; None where class means are not released.
     """
 
     space: Space
@@ -69,6 +72,22 @@ class Trained:
     means: Floats
     counts: Floats
     count_error: float
+    evidence: ClassEvidence | None = None
+
+
+def release_classes(
+    table: PrivateTable, grant: Grant, start: Start, schedule: Schedule
+) -> ClassMeans:
+    """Release the means and counts of the classes, and if asked the scatter, with one access.
+
+    Raises
+    ------
+    NothingFound
+        If the rows have other classes than are listed.
+    """
+    space = start.space
+    keep(table, space.columns, space.prepare)
+    return release_means(table, grant, start, scatter=schedule.scatter)
 
 
 def train(
@@ -76,12 +95,11 @@ def train(
     grant: Grant,
     start: Start,
     schedule: Schedule,
+    seen: ClassMeans,
     progress: Callable[[int], None] = lambda done: None,
 ) -> Trained:
-    """Carry out a schedule: class means, metric, parts of classes, steps."""
+    """Carry out a schedule after its class means: metric, parts of classes, steps."""
     space, m = start.space, start.space.class_count
-    keep(table, space.columns, space.prepare)
-    seen = release_means(table, grant, space, start.rows, scatter=schedule.scatter)
     means, errors = seen.means, seen.errors
     scatter = None
     if seen.products is not None:
@@ -104,8 +122,25 @@ def train(
         prototypes, variance = descend(
             table, grant, space, prototypes, variance, schedule, start, progress
         )
+    evidence = weigh_classes(
+        seen,
+        start,
+        schedule.labels,
+        table.weight_per_unit,
+        moved=1.0 - schedule.settings.typical if schedule.steps else 0.0,
+        pictures=schedule.settings.image_shape is not None,
+        metric=scatter if schedule.metric else None,
+        learned=schedule.metric,
+    )
     return Trained(
-        space, prototypes, variance, schedule.labels, means, seen.counts, seen.count_error
+        space,
+        prototypes,
+        variance,
+        schedule.labels,
+        means,
+        seen.counts,
+        seen.count_error,
+        evidence,
     )
 
 
@@ -205,93 +240,3 @@ def noise_of_average(steps: int, skipped: int, stay: float) -> float:
         first = max(t, skipped)
         weights.append((reach[steps - t] - reach[first - t]) / (steps - skipped))
     return float(np.sum(np.square(weights)))
-
-
-# -- the metric, from one released matrix of products ------------------------------------------
-
-# Directions in which the rows of a class scatter most count least (the whitening of linear
-# discriminant analysis); a ridge at the edge of the noise's own spectrum keeps noise from posing
-# as a direction without scatter.
-
-
-@dataclass(frozen=True, eq=False)
-class Scatter:
-    """Scatter of the points within their classes.
-
-    Attributes
-    ----------
-    values : ndarray of shape (directions,)
-        Eigenvalues, at least 0.
-    vectors : ndarray of shape (size, directions)
-        In columns.
-    edge : float
-        Largest eigenvalue that noise alone would make.
-    """
-
-    values: Floats
-    vectors: Floats
-    edge: float
-
-    def draw(self, draws: Floats) -> Floats:
-        """Turn standard normal draws of shape (count, size) into ones with this scatter.
-
-        Only along directions that stand clear of the noise.
-        """
-        deviations = np.sqrt(np.where(self.values > self.edge, self.values, 0.0))
-        return np.asarray((draws[:, : len(deviations)] * deviations) @ self.vectors.T)
-
-
-def within_scatter(
-    products: Floats, sums: Floats, counts: Floats, rows: float, error: float, basis: Floats
-) -> Scatter:
-    """Scatter within classes from released sums.
-
-    Parameters
-    ----------
-    products : ndarray of shape (size, size)
-        Sum of z z' over all rows, symmetric.
-    sums : ndarray of shape (classes, size)
-    counts : ndarray of shape (classes,)
-        Positive.
-    rows : float
-    error : float
-        Standard deviation of the noise on a class sum; on a product it is 2 x that (its weight is
-        a half), and off the diagonal less by sqrt 2.
-    basis : ndarray of shape (size, directions)
-        Orthonormal: the directions to look at (`telling_directions`).
-    """
-    size = len(products)
-    between = (sums.T / counts) @ sums
-    # The noise of the sums makes their products too large; its expectation is known.
-    scatter = (products - between) / rows + np.eye(size) * (error**2 / counts).sum() / rows
-    values, vectors = np.linalg.eigh(basis.T @ scatter @ basis)
-    edge = 2.0 * error * np.sqrt(2.0 * size) / rows
-    return Scatter(np.maximum(values, 0.0), basis @ vectors, float(edge))
-
-
-def telling_directions(features: Features) -> Floats:
-    """Orthonormal directions that can differ between rows, (features, directions).
-
-    The coordinates of a category's levels add up to 1 for every listed level. A metric would see no
-    scatter at all in their sum, weigh it most, and find nothing there but the noise.
-    """
-    size = len(features)
-    columns = [one.column for one in features.each]
-    sums = [
-        [float(name == own) for name in columns]
-        for own in dict.fromkeys(one.column for one in features.each if one.level >= 0)
-    ]
-    if not sums or len(sums) >= size:
-        return np.eye(size)
-    known = np.linalg.qr(np.array(sums).T, mode="complete")[0]
-    return np.asarray(known[:, len(sums) :])
-
-
-def learn_metric(scatter: Scatter, means: Floats) -> tuple[Floats, float]:
-    """Omega of shape (directions, size), of norm 1, and the mean square length under it."""
-    gains = (scatter.values + _RIDGE * scatter.edge + _FLOOR) ** -0.5
-    gains = gains / gains.max()
-    omega = (scatter.vectors * gains).T
-    between = ((means @ omega.T) ** 2).sum(axis=1).mean()
-    guess = float((gains**2 * scatter.values).sum() + between)
-    return np.asarray(omega), max(guess, 1e-6)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
+from voile.models.classes import Classes
 from voile.models.classifier import ScoringClassifier
 from voile.models.fit import FitJob
 from voile.models.networks.files import SavedNetwork
@@ -47,11 +48,14 @@ class NetworkClassifier(TorchClassifier):
         it lacks are found privately, for a share of the budget.
     ledger : Ledger, optional
         Where the fit is recorded; by default one of its own.
+    classes : list, optional
+        The classes of the target, where no schema lists them: ``[0, 1]``. Without them they are
+        found privately.
     architecture : str
         "cnn", "resnet8", "resnet18", or a name given to `architectures.register`.
     image_shape : tuple of int
         (height, width) or (height, width, channels): columns are the pixels of pictures, row by
-        row, channels last.
+        row, channels last. An array of pictures needs none.
     placement : {"uniform", "selective", "shuffled", "sparse"}
         Where the noise goes: everywhere the same; less on channels that Grad-CAM finds important in
         the network released so far (or, as a control, on shuffled ones); or only on the largest
@@ -84,6 +88,7 @@ class NetworkClassifier(TorchClassifier):
         delta: float = 1e-5,
         schema: Schema | None = None,
         ledger: Ledger | None = None,
+        classes: Classes | None = None,
         architecture: str = "cnn",
         image_shape: tuple[int, ...] | None = None,
         placement: Placement = "uniform",
@@ -98,6 +103,7 @@ class NetworkClassifier(TorchClassifier):
         self.delta = delta
         self.schema = schema
         self.ledger = ledger
+        self.classes = classes
         self.architecture = architecture
         self.image_shape = image_shape
         self.placement = placement
@@ -114,7 +120,7 @@ class NetworkClassifier(TorchClassifier):
         Parameters
         ----------
         X : data frame, array, mapping, or path of Parquet files; shape (rows, pixels)
-            An array of shape (rows, height, width[, channels]) will do, too.
+            An array of shape (rows, height, width[, channels]) holds pictures.
         y : array of shape (rows,), or the name of the target column
 
         Returns

@@ -117,7 +117,7 @@ class Probe:
         if not all(map(torch.equal, one, other)):
             raise SettingError(
                 f"What the network {self.name!r} makes of an image depends on other images that it "
-                "saw before, or on chance: a row could move the sum by more than its bound. "
+                "saw before, or is random: a row could move the sum by more than its bound. "
                 f"{_STATELESS}"
             )
 
@@ -166,7 +166,7 @@ class _Copy:
             return
         kind = "buffer" if found in dict(module.named_buffers()) else "attribute"
         raise SettingError(
-            f"The {kind} {found!r} of {self._probe.name!r} changes when images are looked at: it "
+            f"The {kind} {found!r} of {self._probe.name!r} changes when images pass through it: it "
             f"would carry one private row into the gradients of others. {_STATELESS}"
         )
 

@@ -62,7 +62,9 @@ def _is_lot(value: object) -> bool:
 
 
 _LOTS = Allowed(_is_lot, "a number of rows, or a part of the rows below 1.0")
-_IMAGES = picture_shape(2, 3, most=4096, remedy=": give it, because networks read images")
+_IMAGES = picture_shape(
+    2, 3, most=4096, remedy=": give it, or an array of pictures, because networks read images"
+)
 
 
 @dataclass(frozen=True, eq=False)

@@ -114,10 +114,10 @@ def check_schema(own: Schema, asked: object) -> Schema:
         if own.target is None:
             raise SchemaError("This client's table has no target.")
         _check_column(own.target, asked.target, "the target")
-    if asked.unit != own.unit:
+    if asked.privacy_unit != own.privacy_unit:
         raise SchemaError(
-            f"The job's privacy unit is {asked.unit or 'each row'}, this client's is "
-            f"{own.unit or 'each row'}: agree on one."
+            f"The job's privacy unit is {asked.privacy_unit}, this client's is {own.privacy_unit}: "
+            "agree on one."
         )
     return asked
 

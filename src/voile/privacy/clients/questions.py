@@ -21,7 +21,7 @@ from voile.privacy.events import Plan
 from voile.privacy.wire import Packed, Packer, Unpacker, sendable
 from voile.schema import Schema
 
-PROTOCOL = 2
+PROTOCOL = 3
 
 _LONGEST_TEXT = 500
 """Of the name of a plan, and of its steps: a ledger keeps them, also of plans that it refuses."""

@@ -119,7 +119,7 @@ class Session:
             )
         if any(line["line"] == "beyond" for line in self.journal.lines):
             raise FederationError(
-                "The job of this journal looked at the rows in a way that cannot be repeated "
+                "The job of this journal read the rows in a way that cannot be repeated "
                 "(levels that nobody listed): begin it anew, with another journal."
             )
         self.job = started[0]["job"] if started else secrets.token_hex(16)

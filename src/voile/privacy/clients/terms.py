@@ -154,9 +154,10 @@ class Terms:
         notes = [f"Federated: {where}.", f"This {whom}."]
         if self.clients_per_unit > 1:
             notes.append(f"One unit may have rows at {self.clients_per_unit} clients.")
-        elif unit is not None:
+        elif unit is not None and unit != Unit():
             # Clients cannot see each other's rows: that this holds is the user's word.
-            notes.append(f"It holds if no {unit.column!r} has rows at more than one client.")
+            whose = unit.person if unit.column is None else repr(unit.column)
+            notes.append(f"It holds if no {whose} has rows at more than one client.")
         return tuple(notes)
 
 

@@ -25,15 +25,21 @@ from voile.schema.columns import Level
 
 @dataclass(frozen=True)
 class FoundLevels:
-    """Levels with their noised counts, most frequent first."""
+    """Levels with their noised counts, most frequent first.
+
+    ``likely`` has those of the values that were asked about by name, in that order.
+    """
 
     levels: tuple[Level, ...]
     counts: tuple[float, ...]
     standard_error: float
     threshold: float
+    likely: tuple[float, ...] = ()
 
 
-def find_levels(table: PrivateTable, column: str, ticket: Ticket) -> FoundLevels:
+def find_levels(
+    table: PrivateTable, column: str, ticket: Ticket, *, likely: tuple[Level, ...] = ()
+) -> FoundLevels:
     """Find the levels of a category that enough rows hold.
 
     Parameters
@@ -43,6 +49,8 @@ def find_levels(table: PrivateTable, column: str, ticket: Ticket) -> FoundLevels
         A column (or the target) whose schema says ``Category()``.
     ticket : Ticket
         One access of a ``Threshold`` event.
+    likely : tuple of levels
+        Public: values whose noised counts are released whatever they are.
 
     Returns
     -------
@@ -67,8 +75,9 @@ def find_levels(table: PrivateTable, column: str, ticket: Ticket) -> FoundLevels
                 f"This access was paid as a {event.kind!r} event; levels need a 'threshold' one."
             )
     tally = open_rows(table, ticket).tally(column)
-    values = list(tally)
-    totals = np.fromiter(tally.values(), dtype=np.int64, count=len(values)) * int(1.0 / grid)
+    values = list(dict.fromkeys((*likely, *tally)))
+    counted = (tally[value] for value in values)
+    totals = np.fromiter(counted, dtype=np.int64, count=len(values)) * int(1.0 / grid)
     if scale > 0:
         keyed(lambda: values)
         totals = totals + noise.gaussian(len(values), scale / grid)
@@ -80,4 +89,5 @@ def find_levels(table: PrivateTable, column: str, ticket: Ticket) -> FoundLevels
         tuple(count for count, _ in found),
         scale,
         threshold,
+        tuple(map(float, noised[: len(likely)])),
     )

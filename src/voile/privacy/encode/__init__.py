@@ -9,6 +9,8 @@ column                    encoded rows, shape (rows,)
 Number(lower, upper)      float64, clamped to the bounds; missing or unreadable: NaN, or the middle
                           with missing=False; rounded with whole=True
 Number()                  float64; infinities become the largest float; missing: NaN
+Date(lower, upper)        as Number, in seconds since 1970-01-01 UTC: the beginning of the day, or
+                          the instant with time=True
 Category(L levels)        int32 codes 0 to L - 1; "other" (not listed): L; missing: L + 1, or L with
                           missing=False
 Category()                objects: str, int or float; None for missing and for what cannot be a
@@ -16,10 +18,10 @@ Category()                objects: str, int or float; None for missing and for w
 Identity()                objects: text that tells nothing of an id's type (identity.py); or None
 ========================  =======================================================================
 
-Text in a numeric column is read as ``float()`` reads it. Dates and times are seconds since
-1970-01-01 UTC (without a time zone: taken as UTC), durations seconds, times of day seconds since
-midnight; in a categorical column, dates and times are ISO 8601 text in UTC, such as "2024-01-31"
-(midnight) or "2024-01-31T08:30:00".
+Text in a numeric column is read as ``float()`` reads it, in a column of dates as a date in ISO 8601
+or as 31.12.2024. Dates and times are seconds since 1970-01-01 UTC (without a time zone: taken as
+UTC), durations seconds, times of day seconds since midnight; in a categorical column, dates and
+times are ISO 8601 text in UTC, such as "2024-01-31" (midnight) or "2024-01-31T08:30:00".
 """
 
 from voile.privacy.encode.column import encode_values

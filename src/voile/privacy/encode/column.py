@@ -19,7 +19,7 @@ from voile.privacy.encode.value import (
     seconds_of,
 )
 from voile.schema import Number
-from voile.schema.frames import Values
+from voile.schema.kinds import Values
 
 
 def encode_values(private_values: Values, column: Described) -> PrivateColumn:

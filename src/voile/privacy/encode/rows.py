@@ -11,7 +11,8 @@ from voile.errors import DataError
 from voile.privacy.encode.column import encode_values
 from voile.privacy.encode.value import PrivateColumn
 from voile.schema import Column, Schema
-from voile.schema.frames import Layout, RecognisedFrame, Values, adopt_column, recognise_frame
+from voile.schema.frames import Layout, RecognisedFrame, adopt_column, recognise_frame
+from voile.schema.kinds import Values
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -101,8 +102,8 @@ def pick_rows(frame: object, target: object, schema: Schema) -> PickedRows:
             "row."
         )
     private_unit = None
-    if schema.unit is not None:
-        private_unit = _private_columns(recognised, (schema.unit.column,))[schema.unit.column]
+    if (own := schema.privacy_unit.column) is not None:
+        private_unit = _private_columns(recognised, (own,))[own]
     return PickedRows(private_columns, private_target, row_count, private_unit)
 
 

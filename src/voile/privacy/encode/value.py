@@ -12,14 +12,15 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.schema import Category, Column, Number
+from voile.schema import Category, Column, Date, Number
+from voile.schema.dates import EPOCH, read_instant
+from voile.schema.scale import on_scale
 from voile.strict import LARGEST_WHOLE, is_text
 
 PrivateColumn: TypeAlias = NDArray[Any]
 """Encoded private rows of one column, shape (rows,)."""
 
 _LARGEST: Final = float(np.finfo(np.float64).max)
-_EPOCH: Final = dt.datetime(1970, 1, 1)
 _MIDNIGHT: Final = dt.time()
 _SECONDS_PER_UNIT: Final = {
     "Y": 31_556_952.0,  # the mean Gregorian year and its twelfth; durations only
@@ -36,6 +37,17 @@ _MICROSECOND: Final = dt.timedelta(microseconds=1)
 _UNITS_PER_MICROSECOND: Final = {"ns": 10**3, "ps": 10**6, "fs": 10**9, "as": 10**12}
 
 
+TRUTH_TEXTS: Final = {
+    "true": True,
+    "false": False,
+    "yes": True,
+    "no": False,
+    "1": True,
+    "0": False,
+}
+"""Texts of truth values, in small letters."""
+
+
 class UnfitValue:
     """The type of a value that is neither missing nor able to be a level."""
 
@@ -49,9 +61,8 @@ _PlainValue: TypeAlias = "str | int | float | UnfitValue | None"
 def encode_list(private_values: Sequence[object], column: Column) -> PrivateColumn:
     """Encode any Python values, one by one."""
     if isinstance(column, Number):
-        private_numbers = np.fromiter(
-            map(_number_of, private_values), np.float64, len(private_values)
-        )
+        read = _instant_of if isinstance(column, Date) else _number_of
+        private_numbers = np.fromiter(map(read, private_values), np.float64, len(private_values))
         return clamp(private_numbers, column)
     if column.levels is None:
         private_levels = np.empty(len(private_values), object)
@@ -66,6 +77,11 @@ def _codes_of(private_values: Sequence[object], column: Category) -> NDArray[np.
     other = len(levels)
     missing = other + 1 if column.missing else other
     code_of: dict[Any, int] = {level: code for code, level in enumerate(levels)}
+    if levels and all(isinstance(level, bool) for level in levels):
+        # A column of truth values may come as text, as it does from files.
+        for text, truth in TRUTH_TEXTS.items():
+            if truth in code_of:
+                code_of |= dict.fromkeys((text, text.capitalize(), text.upper()), code_of[truth])
     private_codes = np.empty(len(private_values), np.int32)
     for row, value in enumerate(private_values):
         kind = type(value)
@@ -134,7 +150,7 @@ def _stripped(value: Any, kind: type) -> Any:
     if issubclass(kind, dt.date):
         return dt.date.fromordinal(dt.date.toordinal(value))
     if issubclass(kind, dt.time):
-        return dt.datetime.combine(_EPOCH, value, tzinfo=None).time()
+        return dt.datetime.combine(EPOCH, value, tzinfo=None).time()
     return dt.timedelta(microseconds=dt.timedelta.__floordiv__(value, _MICROSECOND))
 
 
@@ -184,6 +200,14 @@ def _number_of(value: Any) -> float:
     return math.nan
 
 
+def _instant_of(value: Any) -> float:
+    """Read any value of a date as seconds since the epoch; text is a date, not a number."""
+    if not issubclass(type(value), str):
+        return _number_of(value)
+    found = read_instant(str.__str__(value))
+    return math.nan if found is None else found
+
+
 def float_of(
     value: int | np.bool_ | np.integer[Any] | float | np.floating[Any] | Decimal,
 ) -> float:
@@ -203,11 +227,11 @@ def _clock_seconds(value: dt.date | dt.time | dt.timedelta) -> float:
     if isinstance(value, dt.timedelta):
         since = value
     elif isinstance(value, dt.time):
-        since = dt.datetime.combine(_EPOCH, value.replace(tzinfo=None)) - _EPOCH
+        since = dt.datetime.combine(EPOCH, value.replace(tzinfo=None)) - EPOCH
     elif isinstance(value, dt.datetime):
-        since = value - (_EPOCH if value.tzinfo is None else _EPOCH.replace(tzinfo=dt.UTC))
+        since = value - (EPOCH if value.tzinfo is None else EPOCH.replace(tzinfo=dt.UTC))
     else:
-        since = value - _EPOCH.date()
+        since = value - EPOCH.date()
     # Rounded as in in_seconds, so that a time is the same number in any frame.
     return float(since // dt.timedelta(microseconds=1)) / 1e6
 
@@ -217,7 +241,7 @@ def instant_text(seconds: float) -> str | UnfitValue | None:
     if seconds != seconds:
         return None
     try:
-        moment = _EPOCH + dt.timedelta(seconds=seconds)
+        moment = EPOCH + dt.timedelta(seconds=seconds)
     except OverflowError:  # before the year 1 or after 9999
         return UNFIT
     return moment.date().isoformat() if moment.time() == _MIDNIGHT else moment.isoformat()
@@ -246,16 +270,15 @@ def in_seconds(private_units: NDArray[np.int64], unit: str) -> NDArray[np.float6
 
 
 def clamp(private_numbers: NDArray[np.float64], column: Number) -> NDArray[np.float64]:
-    """Move numbers to the bounds, or to finite ones without them, and round whole ones.
+    """Move numbers to the bounds, or to finite ones without them, and round them to the scale.
 
     NaN stays, unless the schema says that nothing can be missing: then it is the middle.
     """
     if column.lower is None or column.upper is None:
-        private_numbers = np.clip(private_numbers, -_LARGEST, _LARGEST)
-        return np.floor(private_numbers + 0.5) if column.whole else private_numbers
+        return on_scale(np.clip(private_numbers, -_LARGEST, _LARGEST), column.scale)
     private_numbers = np.clip(private_numbers, column.lower, column.upper)
     if not column.missing:
         middle = column.lower / 2 + column.upper / 2
         private_numbers = np.where(np.isnan(private_numbers), middle, private_numbers)
     # Halves upwards, as the bins of a model have them: a cut belongs to the bin above it.
-    return np.floor(private_numbers + 0.5) if column.whole else private_numbers
+    return on_scale(private_numbers, column.scale)

@@ -1,1 +1,1 @@
-"""Private tables in files, CSV, Parquet and Arrow: nothing outside privacy/ opens one."""
+"""Private tables in files, CSV, Excel, Parquet and Arrow: nothing outside privacy/ opens one."""

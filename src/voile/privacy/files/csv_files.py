@@ -1,7 +1,7 @@
-"""CSV files: their line of names, a guess of what their columns are, and their columns as texts.
+"""CSV files: their line of names, their first rows, and their columns as texts.
 
-The names are read by themselves. Rows are taken apart by one parser, for the guess and for the
-table, and a row that cannot be is left out: nothing in a row decides whether there is an error.
+The names are read by themselves. Rows are taken apart by one parser, for guesses and for the table,
+and a row that cannot be is left out: nothing in a row decides whether there is an error.
 """
 
 from __future__ import annotations
@@ -11,28 +11,29 @@ import csv
 import io
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from voile.errors import DataError
-from voile.privacy.files.csv_texts import UNREADABLE, guess_kind
-from voile.schema.frames import Kind
+from voile.privacy.files.encodings import UNREADABLE, Encoding, Utf8Stream, find_encoding
+from voile.progress import PATIENCE, progress_bar
 
 GUESSED_FROM = 1_000
-"""Rows from which kinds are guessed."""
+"""Rows from which kinds and spellings are guessed."""
 FIRST_BYTES, MOST_BYTES = 2**18, 2**26
 """How much is read for the names or for the guess, at first and at most.
 
 A quote that is never closed would otherwise take the whole file into memory."""
 
 _SEPARATORS = ",;\t|"
-_MARK = b"\xef\xbb\xbf"
+_SEPARATOR_LINE = re.compile(rb"[\r\n]*sep=([,;\t|])(\r\n|\r|\n)", re.IGNORECASE)
+"""What Excel writes, and hides, before the names."""
 _LINE = re.compile(rb"[^\r\n]*(\r\n|\r|\n)?")
 _QUOTED = re.compile(rb'"[^"]*("|$)')
-_BLOCK_BYTES, _LARGEST_BLOCK, _PIECE_BYTES = 2**22, 2**30, 2**24
+_BLOCK_BYTES, _LARGEST_BLOCK = 2**22, 2**30
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,20 +45,17 @@ class Heading:
     names : tuple of str
     separator : str
     size : int
-        Bytes before the first row.
+        Bytes before the first row, in UTF-8.
+    lines : int
+        Lines before the first row.
+    encoding : Encoding
     """
 
     names: tuple[str, ...]
     separator: str
     size: int
-
-    @property
-    def comma(self) -> bool:
-        """Whether a comma in a number is a decimal one.
-
-        Between commas it would be quoted, and may as well part thousands: it makes no number then.
-        """
-        return self.separator != ","
+    lines: int
+    encoding: Encoding
 
 
 class _Unparsed(DataError):
@@ -68,14 +66,27 @@ class _Incomplete(Exception):
     """The names go on beyond what was read."""
 
 
-def read_heading(path: Path) -> Heading:
-    """The names and the separator of a file, from its first line alone."""
-    with _unpacking(path), _open(path) as stream:
+def read_heading(path: Path, encoding: str | None = None, *, own: bool = False) -> Heading:
+    """The names, the separator and the encoding of a file.
+
+    Parameters
+    ----------
+    path : Path
+    encoding : str or None
+        What a person says; otherwise it is guessed from the beginning of the file.
+    own : bool
+        Whether the rows are the asker's own, so that any of them may decide the encoding.
+    """
+    with _unpacking(path), _open_raw(path) as stream:
+        raw = stream.read(MOST_BYTES if own else FIRST_BYTES)
+    whole = raw[: max(raw.rfind(b"\n"), raw.rfind(b"\r")) + 1]
+    written = find_encoding(whole or raw, encoding, own=own)
+    with _unpacking(path), _open(path, written) as stream:
         raw, size = b"", FIRST_BYTES
         while True:
             raw += stream.read(size - len(raw))
             try:
-                heading = _heading(raw, path, ended=len(raw) < size)
+                heading = _heading(raw, path, written, ended=len(raw) < size)
                 break
             except _Incomplete:
                 if size >= MOST_BYTES:
@@ -93,57 +104,68 @@ def read_heading(path: Path) -> Heading:
     return heading
 
 
-def guess_kinds(path: Path, heading: Heading) -> list[Kind]:
-    """The kind of each column, from the first rows."""
+def read_first_rows(path: Path, heading: Heading) -> Any:
+    """The first rows, all columns as texts, in an Arrow table.
+
+    Raises
+    ------
+    DataError
+        If most of them have another number of fields than the names.
+    """
     import pyarrow as pa
 
     size, wanted = FIRST_BYTES, list(heading.names)
-    with _unpacking(path), _open(path, heading) as stream:
+    with _unpacking(path), _open(path, heading.encoding, heading.size) as stream:
         raw = b""
         while True:
             raw += stream.read(size - len(raw))
             ended = len(raw) < size
-            rows = _mark_unreadable(raw)
-            table, bad = _parse(pa.BufferReader(rows), len(rows) + 1, heading, wanted, path)
+            whole = raw[: codecs.utf_8_decode(raw)[1]]  # not a part of a letter
+            table, bad = _parse(pa.BufferReader(whole), len(whole) + 1, heading, wanted, path)
             if ended or table.num_rows + bad > GUESSED_FROM or size >= MOST_BYTES:
                 break
             size = min(4 * size, MOST_BYTES)
-    # The last row of a part may be cut.
-    count = table.num_rows if ended else max(table.num_rows - 1, min(table.num_rows, 1))
-    table = table.slice(0, min(count, GUESSED_FROM))
-    return [guess_kind(one, comma=heading.comma) for one in table.columns]
-
-
-def read_columns(path: Path, heading: Heading, wanted: list[str]) -> Any:
-    """The wanted columns as texts, in an Arrow table; with a mark where bytes are no UTF-8."""
-    block = _BLOCK_BYTES
-    while True:
-        found = _read_blocks(path, block, heading, wanted, last=block >= _LARGEST_BLOCK)
-        if found is not None:
-            break
-        block = min(16 * block, _LARGEST_BLOCK)
-    table, bad = found
     if bad > table.num_rows:
         raise DataError(
             f"Most lines of {str(path)!r} do not have the {len(heading.names)} fields of its first "
             "line: check the separator and the quotes."
         )
-    return table
+    # The last row of a part may be cut.
+    count = table.num_rows if ended else max(table.num_rows - 1, min(table.num_rows, 1))
+    return table.slice(0, min(count, GUESSED_FROM))
+
+
+def read_columns(path: Path, heading: Heading, wanted: list[str]) -> Any:
+    """The wanted columns as texts, in an Arrow table; with a mark where bytes are no text."""
+    block = _BLOCK_BYTES
+    while True:
+        table = _read_blocks(path, block, heading, wanted, last=block >= _LARGEST_BLOCK)
+        if table is not None:
+            return table
+        block = min(16 * block, _LARGEST_BLOCK)
 
 
 # -- the line of names ----------------------------------------------------------------------------
 
 
-def _heading(raw: bytes, path: Path, *, ended: bool) -> Heading:
-    start = len(_MARK) if raw.startswith(_MARK) else 0
+def _heading(raw: bytes, path: Path, encoding: Encoding, *, ended: bool) -> Heading:
+    told = _SEPARATOR_LINE.match(raw)
+    start = 0 if told is None else told.end()
     start = len(raw) - len(raw[start:].lstrip(b"\r\n"))
     first = next(_lines(raw, start, ended=ended), b"")
     if not first.strip() and ended and not raw[start:].strip():
         raise DataError(f"The file {str(path)!r} is empty: give a table with a line of names.")
     if b"\0" in first:
         raise DataError(f"The file {str(path)!r} is not text: save the table as CSV in UTF-8.")
+    if UNREADABLE.encode() in first:
+        raise DataError(
+            f"The names of {str(path)!r} are not {encoding.name}: say --encoding, or save the "
+            "table as CSV in UTF-8."
+        )
     bare = _QUOTED.sub(b"", first)
     separator = max(_SEPARATORS, key=lambda one: bare.count(one.encode()))
+    if told is not None:
+        separator = told[1].decode()
     # Names that go over several lines, or seem to, must be beyond doubt: behind an open quote come
     # rows, and names are shown.
     for strict in (first.count(b'"') % 2 == 1, True):
@@ -151,20 +173,18 @@ def _heading(raw: bytes, path: Path, *, ended: bool) -> Heading:
         texts = _decoded(_lines(raw, start, ended=ended), taken)
         try:
             names = next(csv.reader(texts, delimiter=separator, strict=strict), [])
-        except (UnicodeDecodeError, csv.Error) as error:
-            # Of later lines, which may be rows, nothing is told but that they were taken for names.
-            if isinstance(error, UnicodeDecodeError) and len(taken) == 1:
-                raise DataError(
-                    f"The names of {str(path)!r} are not UTF-8: save the table as CSV in UTF-8, or "
-                    "convert it (iconv -f LATIN1 -t UTF-8)."
-                ) from None
+        except csv.Error:
+            names = [UNREADABLE]
+        # Of later lines, which may be rows, nothing is told but that they were taken for names.
+        if any(UNREADABLE in name for name in names):
             raise DataError(
                 f"The file {str(path)!r} cannot be read: the quotes of its names do not match; "
                 "correct the first line."
-            ) from None
+            )
         if len(taken) == 1:
             break
-    return Heading(tuple(names), separator, start + sum(map(len, taken)))
+    size = start + sum(map(len, taken))
+    return Heading(tuple(names), separator, size, len(raw[:size].splitlines()), encoding)
 
 
 def _lines(raw: bytes, start: int, *, ended: bool) -> Iterator[bytes]:
@@ -188,15 +208,15 @@ def _decoded(lines: Iterator[bytes], taken: list[bytes]) -> Iterator[str]:
 
 def _read_blocks(
     path: Path, block: int, heading: Heading, wanted: list[str], *, last: bool
-) -> tuple[Any, int] | None:
-    """The wanted columns, and how many rows were left out; None if larger blocks may help.
+) -> Any | None:
+    """The wanted columns; None if larger blocks may help.
 
     A row that is longer than a block would be an error, and tell of itself: so the file is read
     once more, in larger ones. All are of the length of a block in memory, and most rows are short.
     """
-    with _unpacking(path), _open(path, heading) as stream:
+    with open_rows_of(path, heading) as stream:
         try:
-            return _parse(_Blocks(stream), block, heading, wanted, path)
+            return _parse(_Blocks(stream), block, heading, wanted, path)[0]
         except _Unparsed:
             if not last:
                 return None
@@ -204,14 +224,14 @@ def _read_blocks(
 
 
 class _Blocks(io.RawIOBase):
-    """The bytes of a file for the parser, marked, so that no block ends inside a line break.
+    """The bytes of a file for the parser, so that no block ends inside a line break.
 
     The parser takes what one reading gives for a block, and would leave out the second half of a
     line break at the beginning of a block, inside quotes, too.
     """
 
     def __init__(self, stream: Any) -> None:
-        self._stream, self._marker, self._left, self._ended = stream, _Marker(), b"", False
+        self._stream, self._left = stream, b""
 
     def readable(self) -> bool:
         """Whether there is something to read."""
@@ -219,49 +239,10 @@ class _Blocks(io.RawIOBase):
 
     def read(self, size: int = -1) -> bytes:
         """At most so many bytes, more than one; none at the end."""
-        while len(self._left) <= size and not self._ended:
-            raw = self._stream.read(size)
-            self._left += self._marker(raw)
-            self._ended = not raw
+        self._left += self._stream.read(max(size + 1 - len(self._left), 0))
         end = size - self._left[:size].endswith(b"\r") * (len(self._left) > size)
         block, self._left = self._left[:end], self._left[end:]
         return block
-
-
-class _Marker:
-    """Puts a mark in the place of bytes that are no UTF-8, piece after piece.
-
-    The parser decodes a row that it leaves out, and bytes that it cannot decode would be an error.
-    """
-
-    def __init__(self) -> None:
-        self._decoder = codecs.getincrementaldecoder("utf-8")(errors=_HANDLER)
-
-    def __call__(self, buffer: Any) -> bytes:
-        view = memoryview(buffer)
-        starts = range(0, len(view), _PIECE_BYTES)
-        pieces = [self._mark(bytes(view[a : a + _PIECE_BYTES])) for a in starts]
-        # The end of a stream is told by an empty piece.
-        return b"".join(pieces) if pieces else self._decoder.decode(b"", final=True).encode()
-
-    def _mark(self, raw: bytes) -> bytes:
-        if raw.isascii() and not self._decoder.getstate()[0]:
-            return raw
-        return self._decoder.decode(raw).encode()
-
-
-def _mark_unreadable(raw: bytes) -> bytes:
-    marker = _Marker()
-    return marker(raw) + marker(b"")
-
-
-def _replacement(error: UnicodeError) -> tuple[str, int]:
-    assert isinstance(error, UnicodeDecodeError)
-    return UNREADABLE, error.end
-
-
-_HANDLER = "voile.unreadable"
-codecs.register_error(_HANDLER, _replacement)
 
 
 def _parse(
@@ -303,6 +284,17 @@ def _parse(
 
 
 @contextmanager
+def open_rows_of(path: Path, heading: Heading) -> Iterator[Utf8Stream]:
+    """The bytes of a file behind its names, unpacked and in UTF-8; a bar shows long readings."""
+    with (
+        _unpacking(path),
+        progress_bar(f"reading {path.name}", path.stat().st_size, after=PATIENCE) as show,
+        _open(path, heading.encoding, heading.size, show) as stream,
+    ):
+        yield stream
+
+
+@contextmanager
 def _unpacking(path: Path) -> Iterator[None]:
     """Say that a file cannot be unpacked, in the words of this library."""
     try:
@@ -313,11 +305,33 @@ def _unpacking(path: Path) -> Iterator[None]:
         raise DataError(f"The file {str(path)!r} cannot be unpacked: is it complete?") from None
 
 
-def _open(path: Path, heading: Heading | None = None) -> Any:
-    """The bytes of a file, unpacked; behind the names if they are known."""
+def _open(
+    path: Path, encoding: Encoding, start: int = 0, show: Callable[[int], None] | None = None
+) -> Utf8Stream:
+    """The bytes of a file, unpacked and in UTF-8, behind so many of them."""
+    stream = Utf8Stream(_open_raw(path, show), encoding)
+    stream.read(start)
+    return stream
+
+
+def _open_raw(path: Path, show: Callable[[int], None] | None = None) -> Any:
+    """The bytes of a file, unpacked; ``show`` is told how many of them were read."""
     import pyarrow as pa
 
-    stream = pa.input_stream(str(path), compression="detect")
-    if heading is not None:
-        stream.read(heading.size)
-    return stream
+    file = _Watched(path, show)
+    return pa.input_stream(file, compression="gzip") if path.suffix.lower() == ".gz" else file
+
+
+class _Watched(io.FileIO):
+    """A file that tells how far it was read."""
+
+    def __init__(self, path: Path, show: Callable[[int], None] | None) -> None:
+        super().__init__(path)
+        self._show = show
+
+    def read(self, size: int | None = -1) -> bytes:
+        """As of any file."""
+        data = super().read(size)
+        if self._show is not None:
+            self._show(self.tell())
+        return data

@@ -1,182 +1,392 @@
-"""Tables in files: CSV, Parquet and Arrow, read by what a schema says.
+"""Tables in files: CSV, Excel, Parquet and Arrow, read by what a schema says.
 
 Values do not decide how a column is read.
-A CSV file declares no kinds. With a schema, its columns are read as the schema says: a text that is
-no number is missing, whoever wrote it. Without one, kinds are guessed from the first lines, by a
-large majority of them; the guess is shown, and it becomes public with everything built on it.
+CSV files and sheets declare no kinds. With a schema, their columns are read as the schema says: a
+text that is no number is missing, whoever wrote it. Without one, kinds are guessed from the first
+rows, by a large majority of them; so is how a file is written, unless somebody says it. A guess is
+shown, receipts name it, and it becomes public with everything built on it.
 """
 
 from __future__ import annotations
 
-import difflib
-from collections import Counter
-from collections.abc import Collection, Iterable
+import os
+from collections.abc import Collection, Iterable, Mapping
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from voile.errors import DataError, SchemaError
-from voile.privacy.files.column_files import ARROW_ENDINGS, PARQUET_ENDINGS, ColumnFiles
-from voile.privacy.files.csv_files import Heading, guess_kinds, read_columns, read_heading
-from voile.privacy.files.csv_texts import read_texts, without_unreadable
+from voile.privacy.files.cells import (
+    FileCells,
+    as_instants,
+    guess_type,
+    read_cells,
+    without_unreadable,
+)
+from voile.privacy.files.column_files import ARROW_ENDINGS, ColumnFiles
+from voile.privacy.files.csv_files import (
+    GUESSED_FROM,
+    Heading,
+    read_columns,
+    read_first_rows,
+    read_heading,
+)
+from voile.privacy.files.dialect import Dialect, is_csv, is_sheet
+from voile.privacy.files.names import check_names, check_there, missing_column, refuse_repeated
+from voile.privacy.files.sheet_files import SheetFile
+from voile.privacy.files.spelling import Spellings, decide_spellings
+from voile.progress import PATIENCE, progress_bar
 from voile.schema.columns import Column, Number
 from voile.schema.frames import FrameColumn, describe_frame
-from voile.schema.proposal import Proposal, propose_column
+from voile.schema.kinds import Kind
+from voile.schema.proposal import Proposal, propose_column, propose_target
 from voile.schema.schema import Schema
 
-CSV_ENDINGS = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz")
 KINDS_GUESSED = (
-    "Kinds of the columns were guessed from the first lines of the file, without noise and unpaid: "
+    "Kinds of the columns were guessed from the first rows of the file, without noise and unpaid: "
     "the guarantee takes them for public. A schema says what is: voile schema shows and fixes them."
 )
-_ACCEPTED = "a CSV (.csv, .tsv, .csv.gz), Parquet (.parquet) or Arrow (.arrow, .feather) file"
+
+_PLAIN = ("UTF-8", "decimal point")
 
 
-def is_csv(path: Path) -> bool:
-    """Whether a file is text with separators, by its name."""
-    return path.name.lower().endswith(CSV_ENDINGS)
-
-
-def describe_file(path: Path) -> tuple[FrameColumn, ...]:
-    """Names and kinds of a file's columns; of a CSV file the kinds are guessed."""
-    import pyarrow as pa
-
-    _check_there(path)
-    if is_csv(path):
-        heading = _read_heading(path)
-        kinds = guess_kinds(path, heading)
-        return tuple(map(FrameColumn, heading.names, heading.names, kinds))
-    types = _open_columns(path).types
-    return describe_frame(pa.schema(list(types.items())).empty_table())
-
-
-def propose_columns(path: Path) -> tuple[Proposal, ...]:
-    """What is proposed for each column, from names and kinds alone."""
-    return tuple(propose_column(one) for one in describe_file(path))
-
-
-def propose_schema(path: Path, target: str | None) -> Schema:
-    """Kinds alone, without bounds or levels: for a training that finds the rest privately.
-
-    Columns that look like identifiers are left out.
-    """
-    columns: dict[str, Column] = {}
-    aim: Column | None = None
-    proposals = propose_columns(path)
-    for one in proposals:
-        column = Number() if isinstance(one.column, Number) else one.column
-        if one.name == target:
-            aim = column
-        elif one.use:
-            columns[one.name] = column
-    if target is not None and aim is None:
-        raise missing_column(target, (one.name for one in proposals), path)
-    return Schema(columns, target=aim)
-
-
-def missing_column(name: str, names: Iterable[str], path: Path) -> DataError:
-    """The error that a column is not there, with the nearest name that is."""
-    there = list(names)
-    near = difflib.get_close_matches(name, there, n=1)
-    hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(there[:12])}."
-    return DataError(f"The file {str(path)!r} has no column {name!r}: {hint}")
-
-
-def check_names(
-    wanted: Iterable[str], names: Iterable[str], path: Path, may_lack: Collection[str] = ()
-) -> list[str]:
-    """The wanted names that are there; those that may not be missing must be."""
-    there = dict.fromkeys(names)
-    for name in wanted:
-        if name not in there and name not in may_lack:
-            error = missing_column(name, there, path)
-            raise SchemaError(f"{error} Correct the schema or the file.")
-    return [name for name in wanted if name in there]
-
-
-def read_table(
-    path: Path, schema: Schema, also: Iterable[str] = (), *, may_lack: Collection[str] = ()
-) -> Any:
-    """The columns of a schema, and ``also`` others, as an Arrow table.
+class TableFile:
+    """A table in a file: its names are read now, its first rows and all rows when they are needed.
 
     Parameters
     ----------
     path : Path
-    schema : Schema
-        Decides how a CSV file's texts are read.
-    also : iterable of str
-        Further columns (the target, the privacy unit), read as the file has them.
-    may_lack : collection of str
-        Columns of the schema that the file need not have; they are left out then.
+    dialect : Dialect
+        What somebody says of how it is written.
+
+    Attributes
+    ----------
+    names : tuple of str
+    """
+
+    def __init__(self, path: Path, dialect: Dialect | None = None) -> None:
+        check_there(path)
+        self.path, self._dialect = path, dialect or Dialect()
+        self._dialect.check_fits(path)
+        self._file: Heading | SheetFile | ColumnFiles
+        if is_csv(path):
+            self._file = read_heading(path, self._dialect.encoding)
+            self.names = self._file.names
+        elif is_sheet(path):
+            self._file = SheetFile(path, self._dialect.sheet)
+            self.names = self._file.names
+        else:
+            self._file = ColumnFiles(path)
+            for names in self._file.names:
+                refuse_repeated(names, path)
+            self.names = tuple(self._file.types)
+        refuse_repeated(self.names, path)
+
+    @property
+    def declares_kinds(self) -> bool:
+        """Whether the file itself says of what kind its columns are."""
+        return isinstance(self._file, ColumnFiles)
+
+    @cached_property
+    def declared(self) -> Any:
+        """Names and types as a table without rows; those of a CSV file or a sheet are guessed."""
+        import pyarrow as pa
+
+        if isinstance(self._file, ColumnFiles):
+            types = self._file.types
+        else:
+            of = self.spellings.of
+            types = {name: guess_type(self._first[name], of[name]) for name in self.names}
+        return pa.schema(list(types.items())).empty_table()
+
+    @property
+    def columns(self) -> tuple[FrameColumn, ...]:
+        """Names and kinds."""
+        return describe_frame(self.declared)
+
+    @cached_property
+    def _first(self) -> Mapping[str, FileCells]:
+        """The first rows of a file that declares nothing."""
+        if isinstance(self._file, SheetFile):
+            return self._file.read(list(self.names), GUESSED_FROM)
+        assert isinstance(self._file, Heading)
+        texts = read_first_rows(self.path, self._file)
+        return {name: FileCells(texts[name]) for name in self.names}
+
+    @cached_property
+    def spellings(self) -> Spellings:
+        """How the texts of each column are read; of files that declare nothing."""
+        separator = self._file.separator if isinstance(self._file, Heading) else ""
+        return decide_spellings(self._first, self._dialect, separator)
+
+    @property
+    def guesses(self) -> tuple[str, ...]:
+        """What first rows decided of how the file is written, in words, where it is not plain.
+
+        Plain files are UTF-8 and have decimal points: whatever is read so needs no word.
+        """
+        if self.declares_kinds:
+            return ()
+        told = self.spellings.guesses
+        if isinstance(self._file, Heading) and self._file.encoding.guessed:
+            told = (self._file.encoding.name.upper(), *told)
+        return tuple(one for one in told if one not in _PLAIN)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What a person should know of how the file was read."""
+        remarks = []
+        if self.guesses:
+            remarks.append(
+                f"Guessed from the first rows of {self.path.name}: {', '.join(self.guesses)}. If "
+                "that is wrong, say --encoding, --decimal or --dates."
+            )
+        if isinstance(self._file, SheetFile) and self._file.remark and not self._dialect.sheet:
+            remarks.append(self._file.remark)
+        return tuple(remarks)
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """What a person has to say of columns of numbers before they can be read."""
+        if self.declares_kinds:
+            return ()
+        open_ = self.spellings.doubts
+        columns = {one.name for one in self.columns if one.kind is not Kind.OTHER}
+        return tuple(
+            f"The values of column {name!r} {what}"
+            for name, what in open_.items()
+            if name in columns
+        )
+
+    def notes(self, *, kinds: bool) -> tuple[str, ...]:
+        """What receipts must say of guesses.
+
+        Parameters
+        ----------
+        kinds : bool
+            Whether kinds were taken from the file, because no schema told them.
+        """
+        from voile.privacy.vault import KINDS_FROM_TYPES
+
+        if self.declares_kinds:
+            return (KINDS_FROM_TYPES,) if kinds else ()
+        notes = [KINDS_GUESSED] if kinds else []
+        if self.guesses:
+            notes.append(
+                "How the file is written was guessed from its first rows, without noise and "
+                f"unpaid: {', '.join(self.guesses)}. The guarantee takes it for public; "
+                "--encoding, --decimal and --dates say it instead."
+            )
+        return tuple(notes)
+
+    def read(
+        self, schema: Schema, also: Iterable[str] = (), *, may_lack: Collection[str] = ()
+    ) -> Any:
+        """The columns of a schema, and ``also`` others, as an Arrow table.
+
+        Parameters
+        ----------
+        schema : Schema
+            Decides how texts are read.
+        also : iterable of str
+            Further columns (the privacy unit), read as the file has them.
+        may_lack : collection of str
+            Columns of the schema that the file need not have; they are left out then.
+
+        Returns
+        -------
+        pyarrow.Table
+            Private, if the file is.
+
+        Raises
+        ------
+        DataError, SchemaError
+            If a column is not there, the file is damaged, or first rows leave open how a column
+            is to be read. No later row decides.
+        """
+        import pyarrow as pa
+
+        wanted = [*schema, *(name for name in dict.fromkeys(also) if name not in schema)]
+        wanted = check_names(wanted, self.names, self.path, may_lack)
+        if isinstance(self._file, ColumnFiles):
+            table = self._file.read(wanted)
+        else:
+            self.spellings.check(
+                {name: schema[name] for name in wanted if name in schema}, self.path
+            )
+            cells = self._read_cells(wanted)
+            columns = []
+            with progress_bar("reading columns", len(wanted), after=PATIENCE) as show:
+                for name in wanted:
+                    columns.append(self._as_described(cells.pop(name), schema.get(name), name))
+                    show(len(columns))
+            table = pa.table(columns, names=wanted)
+        if table.num_rows == 0:
+            raise DataError(f"The file {str(self.path)!r} has no rows: give a table that has some.")
+        return table
+
+    def read_declared(self) -> Any:
+        """All columns, of the types that the file declares or that were guessed."""
+        import pyarrow as pa
+
+        kinds = Schema.from_frame(self.declared)
+        table, types = self.read(kinds), self.declared.schema
+        columns = [_as_type(table[name], types.field(name).type) for name in self.names]
+        return pa.table(columns, names=list(self.names))
+
+    def _read_cells(self, wanted: list[str]) -> dict[str, FileCells]:
+        if isinstance(self._file, SheetFile):
+            return self._file.read(wanted)
+        assert isinstance(self._file, Heading)
+        texts = read_columns(self.path, self._file, wanted)
+        return {name: FileCells(texts[name]) for name in wanted}
+
+    def _as_described(self, cells: FileCells, column: Column | None, name: str) -> Any:
+        """FileCells as a schema says, or as they are."""
+        if column is None:
+            return without_unreadable(cells.texts)
+        return read_cells(cells, column, self.spellings.of[name])
+
+
+def read_table(
+    path: str | os.PathLike[str],
+    schema: Schema | None = None,
+    *,
+    target: str | None = None,
+    sheet: str | None = None,
+    encoding: str | None = None,
+    decimal: str | None = None,
+    thousands: str | None = None,
+    dates: str | None = None,
+) -> Any:
+    """Read a private table from a CSV, Excel, Parquet or Arrow file, as the command does.
+
+    Parameters
+    ----------
+    path : str or path
+        By its ending: .csv, .tsv, .txt, .csv.gz; .xlsx, .xlsm, .xlsb, .xls, .ods; .parquet, .pq or
+        a folder of them; .arrow, .feather, .ipc.
+    schema : Schema, optional
+        Decides how columns are read, and which. Without one all are read, and kinds are those that
+        the file declares, or guessed from its first rows.
+    target : str, optional
+        Name of the column that the schema's target describes, to be read as well.
+    sheet : str, optional
+        Of an Excel file; by default the first.
+    encoding : str, optional
+        Of a CSV file ("utf-8", "cp1252", "utf-16"); by default guessed from its first lines.
+    decimal : {".", ","}, optional
+    thousands : {".", ",", "'", "space", "none"}, optional
+    dates : {"dmy", "mdy", "ymd"}, optional
+        How numbers and dates in texts are written; by default guessed from the first rows.
 
     Returns
     -------
     pyarrow.Table
-        Private, if the file is.
+        The rows, which nothing protects yet: give it to ``fit``, `voile.protect` or
+        `voile.hold_out`. Receipts name what was guessed.
+
+    Raises
+    ------
+    DataError
+        If the file is no table, or its first rows leave open how a column is written (is 1.889 less
+        than two, or more than a thousand?). Never because of a later row.
     """
-    _check_there(path)
-    wanted = [*schema, *(name for name in dict.fromkeys(also) if name not in schema)]
-    if is_csv(path):
-        heading = _read_heading(path)
-        wanted = check_names(wanted, heading.names, path, may_lack)
-        table = _as_described(read_columns(path, heading, wanted), schema, comma=heading.comma)
-    else:
-        files = _open_columns(path)
-        wanted = check_names(wanted, files.types, path, may_lack)
-        table = files.read(wanted)
-    if table.num_rows == 0:
-        raise DataError(f"The file {str(path)!r} has no rows: give a table that has some.")
-    return table
-
-
-def note_guesses(rows: Any, path: Path) -> Any:
-    """The rows of a file, with what receipts must say of kinds that no schema told."""
     from voile.privacy.origins import attach_notes
-    from voile.privacy.vault import KINDS_FROM_TYPES
+    from voile.privacy.vault import check_people
 
-    attach_notes(rows, (KINDS_GUESSED if is_csv(path) else KINDS_FROM_TYPES,))
+    place = Path(path).expanduser()
+    table = TableFile(place, Dialect(sheet, encoding, decimal, thousands, dates))
+    if schema is None:
+        rows = table.read_declared()
+    else:
+        check_people(schema, Schema.from_frame(table.declared), target)
+        own = schema.privacy_unit.column
+        rows = table.read(_with_target(schema, target), () if own is None else (own,))
+    attach_notes(rows, table.notes(kinds=schema is None))
     return rows
 
 
-def _as_described(texts: Any, schema: Schema, *, comma: bool) -> Any:
-    """A table of texts with the columns of a schema as it says, and others as they are."""
+def read_unprotected(
+    path: str | os.PathLike[str],
+    schema: Schema | None,
+    target: Column | None,
+    y: object,
+    weights: object,
+) -> Any:
+    """The rows of a file for the vault, which reads no such files in pieces.
+
+    Parameters
+    ----------
+    path, schema, target, y, weights
+        As of `voile.privacy.vault.protect`; the target and the weights are names of columns.
+    """
+    for what, one in (("target", y), ("weights", weights)):
+        if one is not None and not isinstance(one, str):
+            raise DataError(f"The {what} of a file must be the name of a column of the same file.")
+    if schema is None:
+        return read_table(path)
+    if target is not None:
+        schema = schema.with_target(target)
+    if isinstance(weights, str) and weights not in schema:
+        schema = Schema({**schema, weights: Number()}, target=schema.target, unit=schema.unit)
+    return read_table(path, schema, target=y if isinstance(y, str) else None)
+
+
+def is_read_whole(path: object) -> TypeGuard[str | os.PathLike[str]]:
+    """Whether something is the path of a file that is read at once: any but Parquet."""
+    if not isinstance(path, (str, os.PathLike)):
+        return False
+    place = Path(path)
+    return is_csv(place) or is_sheet(place) or place.name.lower().endswith(ARROW_ENDINGS)
+
+
+def _with_target(schema: Schema, target: str | None) -> Schema:
+    """The columns to read, the target among them."""
+    if target is None or target in schema:
+        return Schema({**schema})
+    if schema.target is None:
+        raise SchemaError(
+            f"The schema says nothing of the target {target!r}: give it a target, or leave the "
+            "target out."
+        )
+    return Schema({**schema, target: schema.target})
+
+
+def _as_type(column: Any, kind: Any) -> Any:
+    """Seconds as dates, times or durations, where the type is one; others as they are."""
     import pyarrow as pa
+    import pyarrow.compute as pc
 
-    columns = [
-        read_texts(texts[name], schema[name], comma=comma)
-        if name in schema
-        else without_unreadable(texts[name])
-        for name in texts.column_names
-    ]
-    return pa.table(columns, names=texts.column_names)
-
-
-# -- what a file is -------------------------------------------------------------------------------
+    if not pa.types.is_temporal(kind):
+        return column
+    instants = as_instants(column) if pa.types.is_floating(column.type) else column
+    if pa.types.is_duration(kind):
+        return pc.cast(pc.cast(instants, pa.int64()), kind)
+    return pc.cast(instants, kind, safe=False)
 
 
-def _check_there(path: Path) -> None:
-    if not path.exists():
-        raise DataError(f"There is no file {str(path)!r}: check the path.")
-    name = path.name.lower()
-    if path.is_dir() or name.endswith(PARQUET_ENDINGS) or name.endswith(ARROW_ENDINGS):
-        return
-    if not is_csv(path):
-        raise DataError(f"The file {str(path)!r} is of no known kind: give {_ACCEPTED}.")
+# -- what may be known of a file -------------------------------------------------------------------
 
 
-def _open_columns(path: Path) -> ColumnFiles:
-    files = ColumnFiles(path)
-    for names in files.names:
-        _refuse_repeated(names, path)
-    return files
+def propose_columns(table: TableFile, target: str | None = None) -> tuple[Proposal, ...]:
+    """What is proposed for each column, and for the one to predict, from names and kinds alone."""
+    return tuple(
+        propose_target(one) if one.name == target else propose_column(one) for one in table.columns
+    )
 
 
-def _read_heading(path: Path) -> Heading:
-    heading = read_heading(path)
-    _refuse_repeated(heading.names, path)
-    return heading
+def propose_schema(table: TableFile, target: str | None) -> Schema:
+    """Kinds alone, without bounds or levels: for a training that finds the rest privately.
 
-
-def _refuse_repeated(names: Iterable[str], path: Path) -> None:
-    for name, times in Counter(names).items():
-        if times > 1:
-            raise DataError(f"The file {str(path)!r} has two columns {name!r}: rename one.")
+    Columns that look like identifiers are left out; those that look like codes are categories.
+    """
+    if target is not None and target not in table.names:
+        raise missing_column(target, table.names, table.path)
+    kinds = Schema.from_frame(table.declared)
+    used = {
+        one.name: one.column if one.doubtful else kinds[one.name]
+        for one in propose_columns(table)
+        if one.use and one.name != target
+    }
+    return Schema(used, target=None if target is None else kinds[target])

@@ -13,10 +13,12 @@ from contextlib import contextmanager
 from voile.errors import BudgetExceeded, LedgerMismatch
 from voile.privacy.budget import Budget
 from voile.privacy.events import Plan, Unprotected
+from voile.privacy.gaussian_dp import epsilon_of, mu_of
 from voile.privacy.grant import Grant
 from voile.privacy.ledger import Entry, EntryKind, Ledger, Reservation
 from voile.privacy.ledger.answers import AnswerBook
 from voile.privacy.ledger.filter import Filter
+from voile.privacy.ledger.refusing import round_down
 from voile.privacy.noise import NoiseSource
 from voile.privacy.receipt import Receipt, write_running_receipt
 from voile.privacy.vault import PrivateTable
@@ -97,7 +99,8 @@ class Allowance:
             that the ledger alone decides (and raises BudgetExceeded).
         """
         if whole:
-            with self.ledger.reserve(most, self.what, unit=self.table.unit) as reservation:
+            unit, asked = self.table.unit, self.budget
+            with self.ledger.reserve(most, self.what, unit=unit, asked=asked) as reservation:
                 yield AllowedPayment(self, reservation)
             return
         self._check_allowance()
@@ -120,6 +123,15 @@ class Allowance:
             spent = 0.0 if payment is None else payment.spent
             if not self.budget.unlimited:
                 self._book.give_back(max(price - spent, 0.0))
+
+    def advice(self, text: str) -> str:
+        """A sentence with the largest epsilon that another allowance could have at this delta."""
+        left = self.ledger.remaining()
+        if left.unlimited or left.epsilon <= 0 or not 0 < self.budget.delta < 1:
+            return "" if left.unlimited else "Nothing is left in the ledger."
+        kept = self.budget.delta * (1 - self.slack)
+        mu = mu_of(left.epsilon, left.delta)
+        return text.format(f"{round_down(epsilon_of(mu, kept)):g}")
 
     def note(self, grant: Grant) -> None:
         """Remember what noise was used, for the receipt."""
@@ -149,13 +161,12 @@ class Allowance:
                 isinstance(one, dict) and one.get("noise") == fixed
                 for one in self._book.all().values()
             )
-        unit = self.table.schema.unit
         return write_running_receipt(
             self.ledger,
             self._entries,
             self.budget,
             what=self.what,
-            unit="row" if unit is None else str(unit),
+            unit=str(self.table.schema.privacy_unit),
             source=self.noise,
             notes=(*self.table.notes, *notes),
         )

@@ -37,11 +37,14 @@ class Chain:
     last : Entry or None
     left : mapping of str to Amount
         What each open reservation may still charge.
+    apart : Amount
+        What the charges of a reservation that stands alone cost by the filter's own prices.
     """
 
     facts: LedgerFacts
     last: Entry | None = None
     left: Mapping[str, Amount] = field(default_factory=dict)
+    apart: Amount = field(default_factory=Amount)
 
     def follow(self, fields: Mapping[str, Stored], digest: Any, signature: Any) -> Chain:
         """Read the next stored line and check all that follows from those before it.
@@ -68,7 +71,10 @@ class Chain:
         except VoileError as error:
             raise _unreadable(f"entry {seq}", error) from error
         self._check_signature(entry)
-        return replace(self, last=entry, left=self._check_total(entry))
+        left, apart = self._check_total(entry), self.apart
+        if entry.kind is EntryKind.CHARGE and entry.alone:
+            apart = apart + self.facts.filter.price_apart(entry.plan.events)
+        return replace(self, last=entry, left=left, apart=apart)
 
     def _check_signature(self, entry: Entry) -> None:
         signer = self.facts.signer
@@ -104,7 +110,12 @@ class Chain:
                     left[entry.parent] = mine - entry.price
             case EntryKind.RELEASE:  # pragma: no branch (there are no other kinds)
                 total = before - entry.price
-                sound &= mine is not None and entry.price.within(_with_room(mine)) and not closed
+                sound &= mine is not None and not entry.alone
+                if closed:
+                    # A job that stood alone may end early; it leaves what it cost by the filter.
+                    sound &= self.apart.within(_with_room(total))
+                else:
+                    sound &= mine is not None and entry.price.within(_with_room(mine))
                 left.pop(entry.parent or "", None)
         if not sound or entry.total != total:
             raise tampered(f"the total of entry {entry.seq} does not follow from the lines")

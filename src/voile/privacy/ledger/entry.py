@@ -28,12 +28,25 @@ class EntryKind(StrEnum):
 
     SPEND = "spend"
     """Pays for a whole plan."""
-    RESERVE = "admit"
+    RESERVE = "reserve"
     """Sets aside the most that an adaptive job may cost."""
     CHARGE = "charge"
     """Uses a part of what was set aside; the total stays."""
     RELEASE = "release"
     """Gives back what an adaptive job did not use."""
+
+    @property
+    def meaning(self) -> str:
+        """For a reader."""
+        return _MEANING[self]
+
+
+_MEANING = {
+    EntryKind.SPEND: "paid",
+    EntryKind.RESERVE: "set aside",
+    EntryKind.CHARGE: "used of it",
+    EntryKind.RELEASE: "given back",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,9 +120,9 @@ class Entry(Writable):
             "plan": json.dumps(self.plan.to_dict()),
             # Text, because a float must come back with every bit from any database.
             "price_loss": repr(float(self.price.loss)),
-            "price_chance": repr(float(self.price.failure)),
+            "price_failure": repr(float(self.price.failure)),
             "total_loss": repr(float(self.total.loss)),
-            "total_chance": repr(float(self.total.failure)),
+            "total_failure": repr(float(self.total.failure)),
             "alone": int(self.alone),
             "parent": self.parent,
         }
@@ -127,8 +140,8 @@ class Entry(Writable):
             what=fields["what"],
             kind=EntryKind(fields["kind"]),
             plan=Plan.from_dict(json.loads(fields["plan"])),
-            price=Amount(float(fields["price_loss"]), float(fields["price_chance"])),
-            total=Amount(float(fields["total_loss"]), float(fields["total_chance"])),
+            price=Amount(float(fields["price_loss"]), float(fields["price_failure"])),
+            total=Amount(float(fields["total_loss"]), float(fields["total_failure"])),
             alone=bool(fields["alone"]),
             parent=fields["parent"],
             known_by=KnownBy(fields["known_by"]),

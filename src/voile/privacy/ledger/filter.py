@@ -58,7 +58,7 @@ class Amount:
     """A cost, a running total or a limit: privacy loss, and probability of failure beside it."""
 
     loss: Annotated[float, Stored(null=math.inf)] = 0.0
-    failure: Annotated[float, Stored(name="chance", null=math.inf)] = 0.0
+    failure: Annotated[float, Stored(null=math.inf)] = 0.0
 
     def __add__(self, other: Amount) -> Amount:
         return Amount(self.loss + other.loss, self.failure + other.failure)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -19,7 +20,7 @@ from voile.privacy.ledger.filter import SLACK, Amount, FilterKind, compose_adapt
 from voile.privacy.ledger.memory import MemoryBook
 from voile.privacy.ledger.person import Person, check_text, person_of
 from voile.privacy.ledger.reading import LedgerReading
-from voile.privacy.ledger.refusing import why_other_unit, why_refused
+from voile.privacy.ledger.refusing import Refused, why_other_unit
 from voile.privacy.ledger.reservation import Reservation
 from voile.privacy.signing import SigningKey, find_key
 from voile.schema.unit import ROW
@@ -162,6 +163,7 @@ class Ledger(LedgerReading):
         *,
         unit: str | None = None,
         beside: Beside | None = None,
+        asked: Budget | None = None,
     ) -> Grant:
         """Pay for a whole plan in one entry, and get the right to carry it out on ``table``.
 
@@ -176,6 +178,8 @@ class Ledger(LedgerReading):
             Who is protected, if not whom the table's schema names.
         beside : callable, optional
             Written in the entry's own transaction (`voile.privacy.ledger.jobs`).
+        asked : Budget, optional
+            What the plan was calibrated to, so that a refusal can tell what may be asked for.
 
         Raises
         ------
@@ -187,13 +191,18 @@ class Ledger(LedgerReading):
             If the line could not be stored; nothing may be released.
         """
         whom = unit or table.unit
-        entry = table.settle(
-            plan, what, self, lambda: self.spend(plan, what, unit=whom, beside=beside), unit
-        )
+        spend = partial(self.spend, plan, what, unit=whom, beside=beside, asked=asked)
+        entry = table.settle(plan, what, self, spend, unit)
         return Grant(plan, entry, self, table, unit)
 
     def spend(
-        self, plan: Plan, what: str, *, unit: str = ROW, beside: Beside | None = None
+        self,
+        plan: Plan,
+        what: str,
+        *,
+        unit: str = ROW,
+        beside: Beside | None = None,
+        asked: Budget | None = None,
     ) -> Entry:
         """Write what a plan costs into this ledger; `pay` does so for a table of Voile.
 
@@ -205,12 +214,14 @@ class Ledger(LedgerReading):
         with self._recorded(plan, what):
             return self._append(
                 lambda last: self._decide(
-                    last, what, EntryKind.SPEND, plan, price, fits_alone, unit
+                    last, what, EntryKind.SPEND, plan, price, fits_alone, unit, asked
                 ),
                 beside,
             )
 
-    def check_can_pay(self, plan: Plan, what: str, *, unit: str = ROW) -> None:
+    def check_can_pay(
+        self, plan: Plan, what: str, *, unit: str = ROW, asked: Budget | None = None
+    ) -> None:
         """Raise what `spend` would raise now; nothing is spent, a refusal is recorded.
 
         Another job may spend in between: the payment itself decides again.
@@ -219,9 +230,11 @@ class Ledger(LedgerReading):
         fits_alone = self._fits_alone(plan, price)
         with self._recorded(plan, what):
             last = self._book.last()
-            self._decide(last, what, EntryKind.SPEND, plan, price, fits_alone, unit)
+            self._decide(last, what, EntryKind.SPEND, plan, price, fits_alone, unit, asked)
 
-    def reserve(self, most: Plan, what: str, *, unit: str = ROW) -> Reservation:
+    def reserve(
+        self, most: Plan, what: str, *, unit: str = ROW, asked: Budget | None = None
+    ) -> Reservation:
         """Set aside the most that an adaptive job may cost, or refuse.
 
         The job then pays what it really does, before doing it, and gives back the rest::
@@ -238,7 +251,7 @@ class Ledger(LedgerReading):
         with self._recorded(most, what):
             entry = self._append(
                 lambda last: self._decide(
-                    last, what, EntryKind.RESERVE, most, price, fits_alone, unit
+                    last, what, EntryKind.RESERVE, most, price, fits_alone, unit, asked
                 )
             )
         return Reservation(self, entry)
@@ -282,6 +295,7 @@ class Ledger(LedgerReading):
         price: Amount,
         fits_alone: bool,
         unit: str,
+        asked: Budget | None,
     ) -> Entry:
         self._check_unit(unit, last)
         before = Amount() if last is None else last.total
@@ -289,7 +303,8 @@ class Ledger(LedgerReading):
         allowed = not closed and price.finite and self._filter.allows(before + price)
         alone = last is None and fits_alone and not allowed
         if not allowed and not alone:
-            raise BudgetExceeded(why_refused(self._filter, plan, what, before, price, closed))
+            state = (asked, last is None, closed, kind is EntryKind.RESERVE)
+            raise BudgetExceeded(str(Refused(self._filter, plan, what, before, price, *state)))
         if alone:
             # What stands alone is not priced by the filter, and takes all that there is.
             price = self._filter.limit

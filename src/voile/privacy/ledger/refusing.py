@@ -2,16 +2,161 @@
 
 from __future__ import annotations
 
-from voile.privacy.events import Approximate, Laplace, Plan, Pure
-from voile.privacy.ledger.filter import Amount, Filter, FilterKind
+import math
+from dataclasses import dataclass
+
+from voile.privacy.accounting import chance_of, compose
+from voile.privacy.budget import Budget
+from voile.privacy.events import Approximate, Event, Laplace, Plan, Pure, scale_noise
+from voile.privacy.gaussian_dp import epsilon_of, mu_of
+from voile.privacy.ledger.filter import Amount, Filter, FilterKind, compose_adaptively
 from voile.schema.unit import ROW
 
+_TRIALS, _RAISE, _ROUNDING = 10, 1.02, 1e-9
+"""How often noise is raised, and by how much at first, until a plan that is not Gaussian fits."""
 
-def why_refused(
-    prices: Filter, plan: Plan, what: str, before: Amount, price: Amount, closed: bool
-) -> str:
-    """Why a plan does not fit what is left."""
-    return _reason(prices, what, before, price, closed) + _hint(prices, plan)
+_MARGIN = 0.98
+"""Of such a plan, whose price may be a little different at another epsilon."""
+
+
+@dataclass(frozen=True)
+class Refused:
+    """A plan that a ledger did not take, and the state it was in.
+
+    Attributes
+    ----------
+    prices : Filter
+        Of the ledger.
+    plan : Plan
+    what : str
+        The job.
+    before : Amount
+        Spent so far.
+    price : Amount
+        Of the plan.
+    asked : Budget or None
+        What the job was calibrated to; its delta is the one for which epsilon is told.
+    first : bool
+        Whether the ledger has no entry yet.
+    closed : bool
+        Whether one entry has used up everything.
+    adaptive : bool
+        Whether the accesses are decided on one by one.
+    """
+
+    prices: Filter
+    plan: Plan
+    what: str
+    before: Amount
+    price: Amount
+    asked: Budget | None
+    first: bool
+    closed: bool
+    adaptive: bool
+
+    @property
+    def delta(self) -> float:
+        """For which epsilons are told."""
+        return self.prices.budget.delta if self.asked is None else self.asked.delta
+
+    def largest_epsilon(self) -> float:
+        """The largest epsilon, rounded down, for which this job would be taken now; 0 if none is.
+
+        The noise of the whole plan is raised until the ledger's own filter takes it, and what the
+        plan is then is told by the accountant that calibrates.
+        """
+        events = [event for event in self.plan.events if event.count]
+        if self.closed or not events or not self.price.finite:
+            return 0.0
+        whole, gaussian = self.prices.budget, compose_adaptively(events)
+        # A first job may use up the whole budget by its exact accounting.
+        if self.first and gaussian:
+            failure = chance_of(events)
+            mu = mu_of(whole.epsilon, whole.delta - failure)
+            return round_down(epsilon_of(mu, self.delta - failure))
+        if self.first and not self.adaptive and self.delta <= whole.delta:
+            return round_down(whole.epsilon)
+        room = (self.prices.limit - self.before).loss
+        # Loss goes by one over the square of the noise, for Gaussian accesses exactly.
+        factor = math.sqrt(self.price.loss / room) * (1 + _ROUNDING) if room > 0 else math.inf
+        if not math.isfinite(factor):
+            return 0.0
+        price = self.prices.price_apart if self.adaptive else self.prices.price
+
+        def scaled(power: float) -> list[Event]:
+            return [scale_noise(event, factor * _RAISE**power) for event in events]
+
+        def fits(power: float) -> bool:
+            return self.prices.allows(self.before + price(scaled(power)))
+
+        # In steps that double, then halving the last of them.
+        tried = [2.0**trial - 1 for trial in range(_TRIALS)]
+        high = next((power for power in tried if fits(power)), None)
+        if high is None:
+            return 0.0
+        low = max((high - 1) / 2, 0.0)
+        while high - low > 1:
+            middle = (low + high) / 2
+            low, high = (low, middle) if fits(middle) else (middle, high)
+        most = compose(scaled(high), self.prices.relation).epsilon(self.delta)
+        return round_down(most if gaussian else most * _MARGIN)
+
+    def __str__(self) -> str:
+        return self._reason() + self._hint()
+
+    def _reason(self) -> str:
+        limit, budget = self.prices.limit, self.prices.budget
+        if self.closed:
+            return (
+                f"{self.what} was refused: the budget ({budget}) is used up. Nothing was spent. "
+                "A larger budget needs a decision about the people in the data, not a setting."
+            )
+        if not self.price.finite:
+            return (
+                f"{self.what} was refused: it has no finite price under the {self.prices.kind} "
+                "filter (no noise, or a mechanism this filter cannot count), and the budget is "
+                "finite. Nothing was spent."
+            )
+        if self.before.loss + self.price.loss > limit.loss and (most := self.largest_epsilon()):
+            wanted = self.prices.worth(Amount(self.price.loss)).epsilon
+            return (
+                f"{self.what} was refused: it would cost about epsilon {wanted:.4g}, and less is "
+                f"left of {budget}. Nothing was spent. Ask for epsilon {most:g} or less at delta "
+                f"{self.delta:g}."
+            )
+        if (self.before + self.price).failure <= limit.failure:
+            return (
+                f"{self.what} was refused: nothing that such a job could use is left of {budget}. "
+                "Nothing was spent."
+            )
+        return (
+            f"{self.what} was refused: the share of delta set aside for thresholds and approximate "
+            f"accesses ({limit.failure:.3g}) is used up. Nothing was spent. List categories in the "
+            "schema, so that no threshold must find them, or give such accesses a smaller delta."
+        )
+
+    def _hint(self) -> str:
+        pure = any(isinstance(event, (Laplace, Pure, Approximate)) for event in self.plan.events)
+        if not pure or self.prices.kind is not FilterKind.GDP:
+            return ""
+        return (
+            " Other accesses than Gaussian are dear here: make a ledger for them, filter='renyi'."
+        )
+
+
+def round_down(number: float, digits: int = 4) -> float:
+    """A number >= 0 with so many digits, never more than it is.
+
+    Examples
+    --------
+    >>> round_down(0.123456), round_down(2.0), round_down(0.0)
+    (0.1234, 2.0, 0.0)
+    """
+    if not 0 < number < math.inf:
+        return number if number > 0 else 0.0
+    scale = 10.0 ** (digits - 1 - math.floor(math.log10(number)))
+    # A number that is meant to be round may be a little below it.
+    return math.floor(number * scale * (1 + 1e-9)) / scale
 
 
 def why_other_unit(known: str, unit: str) -> str:
@@ -29,37 +174,3 @@ def why_other_unit(known: str, unit: str) -> str:
         f"This ledger adds up what one {known} may lose, and the job protects one {unit}: "
         f"guarantees for different units do not add up. Nothing was spent. {remedy}"
     )
-
-
-def _reason(prices: Filter, what: str, before: Amount, price: Amount, closed: bool) -> str:
-    limit, budget = prices.limit, prices.budget
-    if closed:
-        return (
-            f"{what} was refused: the budget ({budget}) is used up. Nothing was spent. "
-            "A larger budget needs a decision about the people in the data, not a setting."
-        )
-    if not price.finite:
-        return (
-            f"{what} was refused: it has no finite price under the {prices.kind} filter "
-            "(no noise, or a mechanism this filter cannot count), and the budget is finite. "
-            "Nothing was spent."
-        )
-    if before.loss + price.loss > limit.loss:
-        left = prices.worth(limit - before).epsilon
-        wanted = prices.worth(Amount(price.loss)).epsilon
-        return (
-            f"{what} was refused: it would cost about epsilon {wanted:.4g} and about "
-            f"{left:.4g} is left of {budget}. Nothing was spent. Ask for less."
-        )
-    return (
-        f"{what} was refused: the share of delta set aside for thresholds and approximate "
-        f"accesses ({limit.failure:.3g}) is used up. Nothing was spent. List categories in the "
-        "schema, so that no threshold must find them, or give such accesses a smaller delta."
-    )
-
-
-def _hint(prices: Filter, plan: Plan) -> str:
-    pure = any(isinstance(event, (Laplace, Pure, Approximate)) for event in plan.events)
-    if not pure or prices.kind is not FilterKind.GDP:
-        return ""
-    return " Other accesses than Gaussian are dear here: make a ledger for them, filter='renyi'."

@@ -26,6 +26,7 @@ class Reservation:
         self.ledger = ledger
         self.entry = entry
         self._used = Amount()
+        self._apart = Amount()  # by the filter's prices, for a job that stands alone
         self._open = True
         self._lock = threading.Lock()
         self._process = os.getpid()
@@ -76,6 +77,8 @@ class Reservation:
                     )
                 entry = self._append(plan, price, used, what)
             self._used = used
+            if self.entry.alone:
+                self._apart = self._apart + self.ledger.filter.price_apart(plan.events)
             return entry
 
     def close(self) -> None:
@@ -89,12 +92,30 @@ class Reservation:
             if not self._open:
                 return
             self._open = False
-            left = self.entry.price - self._used
-            # Who had the whole budget alone gives nothing back: nothing may follow.
-            if not self.entry.alone and (left.loss > 0 or left.failure > 0):
-                self.ledger._book.append(
-                    lambda last: self._line(last, EntryKind.RELEASE, Plan(()), left, None)
-                )
+            # Who had the whole budget alone and went to the end gives nothing back: nothing may
+            # follow.
+            if not self.entry.alone:
+                self._release(self.entry.price - self._used)
+
+    def stop(self) -> None:
+        """Close before the end, by what was released so far: also a job that stood alone.
+
+        What it was charged so far counts by the prices of the ledger's filter from then on, and
+        others may follow (docs/proofs/filter.md).
+        """
+        if not self.entry.alone:
+            self.close()
+        elif os.getpid() == self._process:
+            with self._lock:
+                was_open, self._open = self._open, False
+                if was_open and self._apart.within(self.entry.price):
+                    self._release(self.entry.price - self._apart)
+
+    def _release(self, left: Amount) -> None:
+        if left.loss > 0 or left.failure > 0:
+            self.ledger._book.append(
+                lambda last: self._line(last, EntryKind.RELEASE, Plan(()), left, None)
+            )
 
     def _append(self, plan: Plan, price: Amount, used: Amount, what: str | None) -> Entry:
         made: list[Entry] = []
@@ -137,7 +158,7 @@ class Reservation:
             plan,
             price,
             last.total - price if kind is EntryKind.RELEASE else last.total,
-            alone=last.alone,
+            alone=last.alone and kind is not EntryKind.RELEASE,
             unit=self.entry.unit,
             parent=self.entry.id,
         )

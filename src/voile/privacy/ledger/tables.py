@@ -29,9 +29,9 @@ entries = sa.Table(
     sa.Column("plan", sa.Text, nullable=False),
     # Text, because a float must come back with every bit from any database.
     sa.Column("price_loss", sa.String(32), nullable=False),
-    sa.Column("price_chance", sa.String(32), nullable=False),
+    sa.Column("price_failure", sa.String(32), nullable=False),
     sa.Column("total_loss", sa.String(32), nullable=False),
-    sa.Column("total_chance", sa.String(32), nullable=False),
+    sa.Column("total_failure", sa.String(32), nullable=False),
     sa.Column("alone", sa.Integer, nullable=False),
     sa.Column("parent", sa.String(32)),
     sa.Column("digest", sa.String(64), nullable=False),

@@ -25,7 +25,7 @@ from voile.privacy.sources.source import RowSource
 from voile.schema import Schema
 from voile.schema.columns import Level
 
-_NOTE = "An audit watched this job from inside the vault; what it noted is not private."
+_NOTE = "An audit's insider observed this job inside the vault; what it noted is not private."
 
 
 class Evidence:

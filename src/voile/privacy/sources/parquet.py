@@ -60,7 +60,8 @@ class ParquetSource(RowSource):
         self.schema = schema if target is not None else schema.with_target(None)
         self._kept: dict[int, dict[str, Column]] = {}
         present = [set(names) for names in self._names().values()]
-        unit = [schema.unit.column] if schema.unit else []
+        own = schema.privacy_unit.column
+        unit = [] if own is None else [own]
         weight = [weighing] if weighing else []
         for name in (*schema, *([target] if target else []), *unit, *weight):
             if not any(name in names for names in present):
@@ -68,8 +69,8 @@ class ParquetSource(RowSource):
                     f"The files have no column {name!r}: correct the schema, or leave it out."
                 )
         self._chosen: list[NDArray[np.bool_]] | None = None
-        if schema.unit is not None:
-            units, own = UnitRows(schema.unit), schema.unit.column
+        if own is not None:
+            units = UnitRows(schema.privacy_unit)
             for piece in self._pieces({own}):
                 units.add(adopt_column(piece.column(own), "unit"))
             self._chosen = units.choose()

@@ -152,7 +152,7 @@ class RowSource(ABC):
 
     def _check_unit(self, schema: Schema) -> None:
         """Refuse another privacy unit: which rows are used was decided with the first one."""
-        if schema.unit != self.schema.unit:
+        if schema.privacy_unit != self.schema.privacy_unit:
             raise SchemaError("The privacy unit of a protected table cannot change: protect again.")
 
     def _check(self, columns: Collection[str]) -> None:

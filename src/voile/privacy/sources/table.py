@@ -47,8 +47,8 @@ class TableSource(RowSource):
         # Wide tables are cut finer, so that several cores have work; by public facts alone.
         self._step = min(BLOCK_ROWS, max(_BLOCK_NUMBERS // max(len(schema), 1), _FEWEST_ROWS))
         self._chosen: list[NDArray[np.bool_]] | None = None
-        if schema.unit is not None and picked.unit is not None:
-            units = UnitRows(schema.unit)
+        if picked.unit is not None:
+            units = UnitRows(schema.privacy_unit)
             for start in range(0, picked.row_count, self._step):
                 units.add(picked.unit[start : start + self._step])
             self._chosen = units.choose()

@@ -68,7 +68,7 @@ class Tape:
     def open(self, source: Any, ticket: Ticket) -> None:
         """The vault was opened for one access that was paid for."""
         terms = getattr(source, "terms", None)
-        entry, unit = ticket.grant.entry, source.schema.unit
+        entry, unit = ticket.grant.entry, source.schema.privacy_unit
         try:
             paid = entry.plan[ticket.label]
         except PlanError:
@@ -83,8 +83,8 @@ class Tape:
                 self._clients[-1],
                 "" if terms is None else str(terms.trust),
                 1 if terms is None else terms.honest,
-                "row" if unit is None else str(unit),
-                (1 if unit is None else unit.rows) * source.holders.per_unit,
+                str(unit),
+                unit.rows * source.holders.per_unit,
                 source,
             )
         )

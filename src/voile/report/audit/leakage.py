@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
+import plotly.graph_objects as go
 from markupsafe import Markup
 
 from voile.audit.gradient_leakage import findings
 from voile.audit.gradient_leakage.findings import LeakageReport, Reconstruction
 from voile.audit.gradient_leakage.measures import psnr
-from voile.rendering import draws
+from voile.figure_request import FigureRequest
+from voile.rendering import draws, plots
 from voile.report.audit.page import compose_audit
 from voile.report.kit.html import Templates, parts
-from voile.report.kit.pictures import Floats, Picture, Pixels, paint_picture
+from voile.report.kit.pictures import Floats, Picture, Pixels, draw_pictures, paint_picture
 
 _html = Templates("audit/leakage.html", no_guarantee=findings.NO_GUARANTEE, oracle=findings.ORACLE)
 
@@ -38,7 +40,22 @@ def draw_page(report: LeakageReport) -> str:
     return compose_audit("What an update gives away", body, style="audit/leakage.css")
 
 
+@plots(LeakageReport)
+def plot(report: LeakageReport, request: FigureRequest) -> go.Figure:
+    """What the first attack on one way to send an update saw as it went on."""
+    request.refuse("row", "output")
+    modes = {one.mode: one for one in report.modes}
+    found = modes[request.choose_name(list(modes))].attacks[0][0]
+    return draw_pictures(_find_strip(report, found)[0])
+
+
 def _strip(report: LeakageReport, found: Reconstruction) -> Markup:
+    pictures, note = _find_strip(report, found)
+    return parts.card(found.method, pictures, [note])
+
+
+def _find_strip(report: LeakageReport, found: Reconstruction) -> tuple[list[Picture], str]:
+    """The true image, the grey guess, and the attack as it went on; and how far it got."""
     best = max(range(len(found.scores)), key=lambda k: found.scores[k].gain)
     score = found.scores[best]
     truth = report.truth[score.truth]
@@ -55,8 +72,7 @@ def _strip(report: LeakageReport, found: Reconstruction) -> Markup:
         caption = f"after {step}: {reached}" if len(found.iterations) > 1 else reached
         words = f"Rebuilt by {found.method} after {step} iterations, {reached}"
         pictures.append(Picture(paint_image(images[best]), caption, words))
-    note = f"SSIM {score.ssim:.2f}, {score.gain:+.1f} dB beside the grey guess."
-    return parts.card(found.method, pictures, [note])
+    return pictures, f"SSIM {score.ssim:.2f}, {score.gain:+.1f} dB beside the grey guess."
 
 
 def paint_image(image: Floats) -> Pixels:

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+import plotly.graph_objects as go
+
 from voile.audit.membership.curves import allowed_tpr
 from voile.audit.membership.findings import MembershipAttack, MembershipReport
 from voile.audit.two_worlds import Estimate
-from voile.rendering import draws
+from voile.figure_request import FigureRequest
+from voile.rendering import draws, plots
 from voile.report.audit.page import compose_audit
 from voile.report.kit.html import Templates
+from voile.report.kit.text import plot_text
+from voile.report.kit.theme import INK, RAISE, dress, legend_room, see_through
 
 TITLE = "Was this row in the training table?"
 
@@ -21,10 +27,7 @@ MEANING = (
 LOWEST = 1e-3
 """Smallest rate on either axis; what is below lies on the edge."""
 
-WIDTH, HEIGHT = 340, 300
-_LEFT, _RIGHT, _TOP, _BOTTOM = 46, 8, 8, 40
-_TICKS = (0.001, 0.01, 0.1, 1.0)
-_SAMPLES = 120
+_RATES = np.geomspace(LOWEST, 1.0, 61)
 
 
 @draws(MembershipReport)
@@ -33,24 +36,92 @@ def draw_page(report: MembershipReport) -> str:
     head = head_of(report)
     # The first line is blind guessing.
     bad = [(row, len(head) - 1) for row, one in enumerate(report.attacks, 1) if one.exceeds]
-    html = Templates("audit/membership.html", x=_x, y=_y, rate_text=rate_text)
-    body = html.page(
+    body = Templates("audit/membership.html", rate_text=rate_text).page(
         report,
         found=found_text(report),
         tried=tried_text(report),
         guaranteed=_guaranteed(report),
         curves=[_show_curve(report, one) for one in report.attacks],
-        edge=_find_edge(report) if _guaranteed(report) else "",
         head=head,
         rows=lines_of(report),
         kinds=("long", *("number" for _ in head[2:]), ""),
         bad=bad,
         meaning=MEANING,
-        size=(WIDTH, HEIGHT, _LEFT, _TOP),
-        ends=(LOWEST, math.sqrt(LOWEST)),
-        ticks=_TICKS,
     )
-    return compose_audit(TITLE, body, style="audit/membership.css")
+    return compose_audit(TITLE, body, style="audit/membership.css", figures=True)
+
+
+@plots(MembershipReport)
+def plot(report: MembershipReport, request: FigureRequest) -> go.Figure:
+    """How far the attack that is named gets; by default the strongest."""
+    request.refuse("row", "output")
+    attacks = {one.name: one for one in report.attacks}
+    name = request.choose_name(list(attacks))
+    attack = attacks[name] if request.name is not None else report.strongest
+    figure = draw_curve(report, attack)
+    return figure.update_layout(showlegend=True, height=360 + legend_room(4))
+
+
+def draw_curve(report: MembershipReport, attack: MembershipAttack) -> go.Figure:
+    """Members found against those wrongly accused, beside blind guessing and the guarantee."""
+    figure = go.Figure()
+    if _guaranteed(report):
+        assert report.epsilon is not None
+        delta = report.delta or 0.0
+        figure.add_scatter(
+            x=_RATES.tolist(),
+            y=[allowed_tpr(report.epsilon, delta, min(one, 1.0)) for one in _RATES.tolist()],
+            fill="tozeroy",
+            fillcolor=see_through(INK, 0.13),
+            line={"color": "#222", "width": 1.5},
+            mode="lines",
+            name="what the guarantee allows",
+            hoverinfo="skip",
+        )
+    blind = {"color": "#666", "width": 1, "dash": "dash"}
+    ends = [LOWEST, 1.0]
+    figure.add_scatter(
+        x=ends, y=ends, mode="lines", line=blind, name="blind guessing", hoverinfo="skip"
+    )
+    colour = RAISE if attack.exceeds else INK
+    x, y = find_steps(attack)
+    figure.add_scatter(
+        x=x,
+        y=y,
+        mode="lines",
+        line={"color": colour, "width": 2.5, "shape": "hv"},
+        name=plot_text(attack.name, 30),
+        hoverinfo="skip",
+    )
+    found = [one.tpr for one in attack.points]
+    figure.add_scatter(
+        x=[one.fpr for one in attack.points],
+        y=[one.value for one in found],
+        error_y={
+            "array": [one.upper - one.value for one in found],
+            "arrayminus": [one.value - max(one.lower, LOWEST / 2) for one in found],
+            "color": colour,
+        },
+        mode="markers",
+        marker={"color": colour, "size": 8},
+        showlegend=False,
+        hovertext=[
+            f"{_with_interval(one.tpr)} found,<br>{rate_text(one.fpr)} wrongly accused"
+            for one in attack.points
+        ],
+        hoverinfo="text",
+    )
+    return dress(figure, 320, "membership")
+
+
+def find_steps(attack: MembershipAttack) -> tuple[list[float], list[float]]:
+    """The curve: between two corners the attacker has what the earlier one gave."""
+    roc = attack.roc
+    corners = list(zip(roc.false_positive_rates, roc.true_positive_rates, strict=True))
+    # Left of the first rate that is drawn, only the last corner counts.
+    start = max((found for false, found in corners if false <= LOWEST), default=0.0)
+    shown = [(LOWEST, start), *(corner for corner in corners if corner[0] > LOWEST)]
+    return [false for false, _ in shown], [max(found, LOWEST) for _, found in shown]
 
 
 def _show_curve(report: MembershipReport, attack: MembershipAttack) -> dict[str, object]:
@@ -62,7 +133,7 @@ def _show_curve(report: MembershipReport, attack: MembershipAttack) -> dict[str,
         "attack": attack,
         "verdict": verdict_of(report, attack),
         "area": area,
-        "path": step_path(attack),
+        "figure": draw_curve(report, attack),
     }
 
 
@@ -146,11 +217,6 @@ def rate_text(rate: float) -> str:
     return f"{100.0 * rate:.2g} %" if rate < 0.995 else f"{100.0 * rate:.3g} %"
 
 
-def place_rate(rate: float) -> float:
-    """Where a rate lies on a logarithmic axis, from 0 (at `LOWEST` or below) to 1."""
-    return 1.0 - math.log(min(max(rate, LOWEST), 1.0)) / math.log(LOWEST)
-
-
 def _doubtful(attack: MembershipAttack) -> bool:
     """Whether an attack is above what the guarantee allows, but by no more than its error."""
     if attack.allowed_auc is None or attack.exceeds:
@@ -171,34 +237,3 @@ def _area(attack: MembershipAttack) -> str:
 def _with_interval(found: Estimate) -> str:
     lower = rate_text(found.lower).removesuffix(" %")
     return f"{rate_text(found.value)} ({lower} to {rate_text(found.upper)})"
-
-
-def _x(rate: float) -> str:
-    return f"{_LEFT + (WIDTH - _LEFT - _RIGHT) * place_rate(rate):.1f}"
-
-
-def _y(rate: float) -> str:
-    return f"{_TOP + (HEIGHT - _TOP - _BOTTOM) * (1.0 - place_rate(rate)):.1f}"
-
-
-def _find_edge(report: MembershipReport) -> str:
-    """Corners of what (epsilon, delta) allows: all below lies within it."""
-    assert report.epsilon is not None
-    rates = [LOWEST ** (1.0 - i / (_SAMPLES - 1)) for i in range(_SAMPLES)]
-    return " ".join(
-        f"{_x(one)},{_y(allowed_tpr(report.epsilon, report.delta or 0.0, min(one, 1.0)))}"
-        for one in rates
-    )
-
-
-def step_path(attack: MembershipAttack) -> str:
-    """The curve as steps: between two corners the attacker has what the earlier one gave."""
-    roc = attack.roc
-    corners = list(zip(roc.false_positive_rates, roc.true_positive_rates, strict=True))
-    # Left of the first rate that is drawn, only the last corner counts.
-    start = max((found for false, found in corners if false <= LOWEST), default=0.0)
-    path = [f"M{_x(LOWEST)} {_y(start)}"]
-    for false, found in corners:
-        if false > LOWEST:
-            path.append(f"H{_x(false)}V{_y(found)}")
-    return "".join(path)

@@ -5,12 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+import plotly.graph_objects as go
 from markupsafe import Markup
 
 from voile.audit.finding import AuditReport, Finding, Method
-from voile.rendering import draws
+from voile.figure_request import FigureRequest
+from voile.rendering import draws, plots
 from voile.report.audit import pictures
-from voile.report.kit.html import ENVIRONMENT, Templates, read_asset
+from voile.report.kit.assets import read_asset
+from voile.report.kit.html import ENVIRONMENT, Templates
+from voile.report.kit.theme import figure_style
 
 HEAD = (
     *("name", "claimed ε", "attacked ε at least", "delta", "confidence", "runs", "method"),
@@ -56,7 +60,14 @@ def draw_page(record: AuditReport | Finding) -> str:
     return compose_audit(report.title, body)
 
 
-def compose_audit(title: str, body: Markup, *, style: str = "") -> str:
+@plots(AuditReport, Finding)
+def plot(record: AuditReport | Finding, request: FigureRequest) -> go.Figure:
+    """What an attacker has shown of each finding, and what was guaranteed."""
+    request.refuse("name", "row", "output")
+    return pictures.draw_findings(record.findings if isinstance(record, AuditReport) else (record,))
+
+
+def compose_audit(title: str, body: Markup, *, style: str = "", figures: bool = False) -> str:
     """Put a page of attacks together: no script, no receipt, dark where the reader's screen is.
 
     Parameters
@@ -66,10 +77,13 @@ def compose_audit(title: str, body: Markup, *, style: str = "") -> str:
     body : Markup
     style : str
         Name of a file with rules of this page's own pictures.
+    figures : bool
+        Whether it holds figures of the kit.
     """
-    styles = ["audit/page.css", "audit/bars.css", *([style] if style else [])]
+    names = ["audit/page.css", "audit/bars.css", *([style] if style else [])]
+    rules = "".join(map(read_asset, names)) + (figure_style() if figures else "")
     template = ENVIRONMENT.get_template("audit/document.html")
-    return template.render(title=title, body=body, styles=styles)
+    return template.render(title=title, body=body, style=Markup(rules))
 
 
 def outcome_text(findings: Sequence[Finding]) -> str:

@@ -6,11 +6,15 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import plotly.graph_objects as go
 from markupsafe import Markup
 
 from voile.audit.finding import Finding
-from voile.explain.wording import MOST_DIGITS, short
+from voile.explain.wording import short
 from voile.report.kit.html import Templates
+from voile.report.kit.text import plot_labels, plot_text
+from voile.report.kit.theme import INK, RAISE, WAS, dress, names_axis
+from voile.schema.value_texts import MOST_DIGITS
 
 READ_IT = (
     "The bar is what an attacker has shown; the line is what was guaranteed. A bar beyond its line "
@@ -23,6 +27,12 @@ _BEND = 0.25
 _STEPS = (0.0, 0.1, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0)
 _ROOM, _LEAST, _SEEN = 0.085, 2.0, 0.015
 _OTHERS = "Other findings"
+
+_MEANINGS = {
+    "kept": "shown, within the guarantee",
+    "broken": "shown, guarantee BROKEN",
+    "without": "shown, where nothing was guaranteed",
+}
 
 _html = Templates("audit/bars.html")
 
@@ -121,7 +131,56 @@ def place_bars(findings: Sequence[Finding]) -> Markup:
         (group, tally(members), [_show_row(scale, name_in(group, one), one) for one in members])
         for group, members in group_findings(findings).items()
     ]
-    return _html.bars({_kind(one) for one in findings}, scale.top, ticks, groups)
+    return _html.bars({_kind(one) for one in findings}, _MEANINGS, scale.top, ticks, groups)
+
+
+def draw_findings(findings: Sequence[Finding]) -> go.Figure:
+    """The picture as a figure by itself: a bar per finding, a stroke where a guarantee ends."""
+    scale, rows = find_scale(findings), list(range(len(findings)))
+    ticks = scale.ticks()
+    claims = [one.claimed if one.claimed is not None else math.inf for one in findings]
+    promised = [i for i in rows if math.isfinite(claims[i])]
+    colours = {"kept": INK, "broken": RAISE, "without": WAS}
+    figure = go.Figure()
+    for kind, name in _MEANINGS.items():
+        own = [i for i in rows if _kind(findings[i]) == kind]
+        figure.add_bar(
+            x=[scale.place(findings[i].epsilon) for i in own],
+            y=own,
+            orientation="h",
+            width=0.6,
+            marker={"color": colours[kind]},
+            name=name,
+            showlegend=bool(own),
+            hovertext=[_hover(findings[i]) for i in own],
+            hoverinfo="text",
+        )
+    figure.add_scatter(
+        x=[scale.place(claims[i]) for i in promised],
+        y=promised,
+        name="guaranteed",
+        mode="markers",
+        marker={"symbol": "line-ns", "size": 20, "line": {"width": 3, "color": "#222"}},
+        hovertext=[_hover(findings[i]) for i in promised],
+        hoverinfo="text",
+    )
+    return dress(
+        figure,
+        26 * len(findings) + 110,
+        "named bars",
+        showlegend=True,
+        xaxis={
+            "title": "epsilon",
+            "range": [0, 1.02],
+            "tickvals": [scale.place(tick) for tick in ticks],
+            "ticktext": [f"{tick:g}" for tick in ticks],
+        },
+        yaxis=names_axis(plot_labels([one.name for one in findings], 34)),
+    )
+
+
+def _hover(finding: Finding) -> str:
+    return f"<b>{plot_text(finding.name)}</b><br>{finding.verdict}: {words_of(finding)}"
 
 
 def _show_row(scale: Scale, name: str, finding: Finding) -> dict[str, object]:

@@ -1,5 +1,15 @@
 """Pages of explained black boxes."""
 
-from voile.report.blackbox import page, terminal
+from voile.report.blackbox import (
+    contributions_page,
+    contributions_terminal,
+    surrogate_page,
+    surrogate_terminal,
+)
 
-__all__ = ["page", "terminal"]
+__all__ = [
+    "contributions_page",
+    "contributions_terminal",
+    "surrogate_page",
+    "surrogate_terminal",
+]

@@ -1,5 +1,5 @@
 // The explanation of one row of an additive model, computed in the page from its released scores.
-// Nothing is sent anywhere. (Plotly is not needed here: the bars are plain elements.)
+// Nothing is sent anywhere. The bars are plain elements.
 (function () {
   "use strict";
   const model = JSON.parse(document.getElementById("model-data").textContent);
@@ -87,8 +87,30 @@
   function read({ term, field, gap }) {
     if (term.kind === "category") return Number(field.value);
     if (gap.checked || field.value.trim() === "") return null;
-    const number = Number(field.value);
-    return Number.isFinite(number) ? Math.min(Math.max(number, term.lower), term.upper) : null;
+    const number = given(term, field);
+    return Number.isFinite(number) ? settle(term, Math.min(Math.max(number, term.lower), term.upper)) : null;
+  }
+
+  // Dates are seconds since 1970 UTC, and stand in their fields as "2024-01-31" or "2024-01-31T08:30".
+  function given(term, field) {
+    if (term.scale === "day") return Date.parse(field.value + "T00:00:00Z") / 1000;
+    if (term.scale === "time") return Date.parse(field.value + "Z") / 1000;
+    return Number(field.value);
+  }
+
+  function settle(term, number) {
+    if (term.scale === "whole") return Math.floor(number + 0.5);
+    return term.scale === "day" ? Math.floor(number / 86400) * 86400 : number;
+  }
+
+  function write(term, value) {
+    if (term.scale === "day") return new Date(1000 * value).toISOString().slice(0, 10);
+    if (term.scale === "time") return new Date(1000 * value).toISOString().slice(0, value % 60 ? 19 : 16);
+    return String(value);
+  }
+
+  function name(term, value) {
+    return term.scale === "day" || term.scale === "time" ? write(term, value).replace("T", " ") : short(value, 10, false);
   }
 
   function fill(values) {
@@ -100,16 +122,15 @@
       }
       gap.checked = value === null;
       field.disabled = value === null;
-      field.value = value === null ? "" : String(value);
+      field.value = value === null ? "" : write(term, value);
     });
   }
 
   function tell(value, { term, field }) {
     if (term.kind === "category") return field.options[field.selectedIndex].textContent;
     if (value === null) return "(missing)";
-    const given = Number(field.value);
-    return given === value ? short(value, 10, false)
-      : short(given, 10, false) + ", read as " + short(value, 10, false);
+    const own = given(term, field);
+    return own === value ? name(term, value) : name(term, own) + ", read as " + name(term, value);
   }
 
   // -- what is shown ----------------------------------------------------------------------------
@@ -117,14 +138,14 @@
   function sentence(found) {
     if (model.link === "identity") {
       return "Prediction: " + short(found.predictions[0], 4, true)
-        + (found.errors[0] === 0 ? "" : " (noise alone: ± " + short(found.errors[0] === null ? Infinity : 2 * found.errors[0], 2, true) + ")");
+        + (found.errors[0] === 0 ? "" : " (" + model.interval + ":" + " ± " + short(found.errors[0] === null ? Infinity : 2 * found.errors[0], 2, true) + ")");
     }
     const best = found.predictions.indexOf(Math.max(...found.predictions));
     let text = "Prediction: '" + model.classes[best] + "' with probability " + percent(found.predictions[best]);
     if (model.link === "logit" && found.errors[0] > 0) {
       const sign = best === 1 ? 1 : -1;
       const ends = [-2, 2].map((side) => percent(logistic(sign * found.scores[0] + side * found.errors[0])));
-      if (ends[0] !== ends[1]) text += " (noise alone: " + ends.join(" to ") + ")";
+      if (ends[0] !== ends[1]) text += " (" + model.interval + ": " + ends.join(" to ") + ")";
     }
     return text;
   }
@@ -153,10 +174,19 @@
     return track;
   }
 
+  // What a score alone makes of the base value, or a whole score of nothing, as a probability.
+  function alone(size, added) {
+    if (model.link !== "logit") return "";
+    const base = model.intercept[0];
+    return added ? "alone " + percent(logistic(base)) + " → " + percent(logistic(base + size)) : percent(logistic(size));
+  }
+
   function line(what, size, error, top, added) {
     const made = element("li", added ? "" : "whole");
     const amount = element("span", "amount", noisy(size, error, added));
-    made.append(element("span", "what", what), amount, added ? bar(size, error, top) : element("span", "bar"));
+    const name = element("span", "what", what);
+    if (model.link === "logit") name.append(element("small", "alone", alone(size, added)));
+    made.append(name, amount, added ? bar(size, error, top) : element("span", "bar"));
     made.dataset.value = String(size);
     made.dataset.error = String(error);
     return made;

@@ -10,11 +10,12 @@ from markupsafe import Markup
 
 from voile.explain.ebm.local import EBMLocalExplanation
 from voile.explain.ebm.overall import EBMExplanation
-from voile.explain.ebm.text import prediction_text, score_text
-from voile.explain.wording import edge_texts
+from voile.explain.ebm.text import interval_text, prediction_text, score_text
 from voile.models.ebm.model import EBMModel, Term
 from voile.report.kit.html import Templates, known
-from voile.schema import Category, Number
+from voile.schema import Category, Date, Number
+from voile.schema.scale import Scale, on_scale, step_of
+from voile.schema.value_texts import edge_texts, value_text
 
 MOST_ROWS = 200
 """Rows of the caller that the form offers."""
@@ -22,7 +23,7 @@ MOST_ROWS = 200
 MOSTLY_MISSING = 0.5
 """Share of rows without a value above which a typical row has none."""
 
-_html = Templates("ebm/chooser.html", score_text=score_text)
+_html = Templates("ebm/chooser.html", score_text=score_text, interval_text=interval_text)
 
 
 def draw_chooser(
@@ -55,10 +56,21 @@ def draw_chooser(
 def _describe_field(term: Term) -> dict[str, Any]:
     if isinstance(term.column, Category):
         return {"name": term.name, "labels": term.labels}
-    lower, upper = float(term.edges[0]), float(term.edges[-1])
-    low, high = edge_texts([lower, upper])
-    bounds = {"lower": lower, "upper": upper, "low_text": low, "high_text": high}
-    return {"name": term.name, "labels": (), **bounds}
+    ends, scale = (float(term.edges[0]), float(term.edges[-1])), term.column.scale
+    limits: tuple[float | str, float | str] = ends
+    low, high = edge_texts(ends, scale)
+    field: dict[str, Any] = {"type": "number", "step": 1 if scale == "whole" else "any"}
+    if isinstance(term.column, Date):
+        # What the browser's own fields for dates and times are told.
+        limits = _field_text(ends[0], scale), _field_text(ends[1], scale)
+        field = {"type": "date" if scale == "day" else "datetime-local"}
+        field["step"] = 1 if scale == "day" else "any"
+    bounds = {"lower": limits[0], "upper": limits[1], "low_text": low, "high_text": high}
+    return {"name": term.name, "labels": (), **field, **bounds}
+
+
+def _field_text(value: float, scale: Scale) -> str:
+    return value_text(value, scale).replace(" ", "T")
 
 
 def typical_bin(term: Term) -> int:
@@ -83,7 +95,11 @@ def typical_bin(term: Term) -> int:
 def _describe(
     model: EBMModel, record: EBMExplanation, rows: list[list[float | int | None]]
 ) -> dict[str, Any]:
-    """Everything that the script computes with; numbers keep every bit."""
+    """Everything that the script computes with.
+
+    Borders keep every bit, for a value may lie on one; scores have nine digits and errors three, or
+    the numbers of a wide model would be most of its page.
+    """
     target = model.schema.target
     bounds = (target.lower, target.upper) if isinstance(target, Number) else (None, None)
     return {
@@ -93,7 +109,8 @@ def _describe(
         "lower": bounds[0],
         "upper": bounds[1],
         "intercept": model.intercept.tolist(),
-        "intercept_errors": [known(one) for one in model.intercept_errors],
+        "intercept_errors": [known(one) for one in record.intercept_errors],
+        "interval": "95 % interval" if record.whole else "noise alone",
         "terms": [_describe_term(term) for term in model.terms],
         "typical": [_typical_value(term) for term in model.terms],
         "rows": rows,
@@ -105,11 +122,12 @@ def _describe_term(term: Term) -> dict[str, Any]:
     return {
         "name": term.name,
         "kind": "number" if number else "category",
+        "scale": term.column.scale if isinstance(term.column, Number) else None,
         "lower": float(term.edges[0]) if number else None,
         "upper": float(term.edges[-1]) if number else None,
         "cuts": term.cuts.tolist(),
-        "scores": term.scores.tolist(),
-        "errors": [[known(one) for one in line] for line in term.standard_errors],
+        "scores": [[float(f"{one:.9g}") for one in line] for line in term.scores],
+        "errors": [[known(float(f"{one:.3g}")) for one in line] for line in term.errors],
     }
 
 
@@ -125,12 +143,21 @@ def _typical_value(term: Term) -> float | int | None:
     before, inside = counts[:place].sum(), counts[place]
     part = min((counts.sum() / 2 - before) / inside, 0.99) if inside > 0 else 0.5
     middle = float(low * (1 - part) + high * part)
+    if step_of(term.column.scale) or isinstance(term.column, Date):
+        return _typical_step(term.column, low, high, middle)
     # As few digits as stay close, within the bin: nobody is 37.4166667 years old.
     for digits in range(1, 17):
         value = float(f"{middle:.{digits}g}")
         if low <= value < high and abs(value - middle) <= (high - low) / 4:
             return value
     return low
+
+
+def _typical_step(column: Number, low: float, high: float, middle: float) -> float:
+    """The whole number, day or minute next to the middle of a bin, within it."""
+    step = step_of(column.scale) or 60.0
+    near = float(on_scale(np.array(middle), column.scale)) if step != 60.0 else middle // 60 * 60
+    return next((one for one in (near, near + step) if low <= one < high), low)
 
 
 def _read_rows(model: EBMModel, columns: Mapping[str, Any]) -> list[list[float | int | None]]:

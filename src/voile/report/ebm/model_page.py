@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import plotly.graph_objects as go
 from markupsafe import Markup
 
@@ -9,18 +11,20 @@ from voile.explain.ebm import text as plain_text
 from voile.explain.ebm.overall import EBMExplanation
 from voile.explain.ebm.term import ExplainedTerm
 from voile.explain.ebm.text import extremes, leading_output
-from voile.explain.wording import noisy, short, spread
+from voile.explain.wording import noisy, p_text, short, signed, spread
+from voile.figure_request import FigureRequest
 from voile.models.history import Edit, tell_edits
-from voile.rendering import draws
+from voile.rendering import draws, plots
 from voile.report.ebm.shapes import MOST_BANDS, draw_shape, uses_ranks
 from voile.report.kit import theme
 from voile.report.kit.html import Templates, parts
 from voile.report.kit.page import Section, compose_page
+from voile.report.kit.room import draw_some
 from voile.report.kit.text import plot_labels, plot_text
 
 MOST_TERMS = 40
 
-_html = Templates("ebm/model.html", text=plain_text)
+_html = Templates("ebm/model.html", text=plain_text, p_text=p_text)
 
 
 @draws(EBMExplanation)
@@ -30,6 +34,43 @@ def draw_page(record: EBMExplanation) -> str:
     changed = draw_history(history, record.edits) if history else ""
     body = _html.page(draw_lead(record), draw_sections(record), changed)
     return compose_page("What the model does", body, record.receipt, cost=record.cost)
+
+
+@plots(EBMExplanation)
+def plot(record: EBMExplanation, request: FigureRequest) -> go.Figure:
+    """What matters, or the shape of the column that is named."""
+    request.refuse("row")
+    k = request.choose_output(record.outputs)
+    if k is not None:
+        record = _only(record, k)
+    if request.name is None:
+        return draw_importance(record)
+    name = request.choose_name([term.name for term in record.ranked])
+    return draw_shape(record[name], record.outputs, record.units)
+
+
+def _only(record: EBMExplanation, k: int) -> EBMExplanation:
+    """The part of an explanation that is about one of several outputs."""
+    own = slice(k, k + 1)
+    terms = tuple(
+        replace(
+            term,
+            scores=term.scores[:, own],
+            standard_errors=term.standard_errors[:, own],
+            importance=term.importance[own],
+            original=None if term.original is None else term.original[:, own],
+            noise_errors=None if term.noise_errors is None else term.noise_errors[:, own],
+            evidence=None,
+        )
+        for term in record.terms
+    )
+    return replace(
+        record,
+        outputs=record.outputs[own],
+        intercept=record.intercept[own],
+        intercept_errors=record.intercept_errors[own],
+        terms=terms,
+    )
 
 
 def draw_lead(record: EBMExplanation) -> Markup:
@@ -43,10 +84,16 @@ def draw_sections(record: EBMExplanation, *, linked: bool = False) -> list[Secti
     words = ", ".join(f"{term.name} {short(float(term.importance.sum()))}" for term in ranked[:10])
     left = len(ranked) - MOST_TERMS
     matters = _html.importance(record, draw_importance(record), words, left)
-    terms = _html.reading(len(record.outputs) > MOST_BANDS)
-    for i, term in enumerate(ranked):
-        terms += _draw_term(record, term, i, linked=linked)
-    anchors = tuple((f"shape-{i}" if linked else "", term.name) for i, term in enumerate(ranked))
+    terms = _html.reading(record, len(record.outputs) > MOST_BANDS)
+    drawn = draw_some(lambda i: _draw_term(record, ranked[i], i, linked=linked), len(ranked))
+    shown = len(record.shown)
+    terms += Markup("").join(drawn[:shown])
+    if drawn[shown:]:
+        terms += _html.nothing(record, Markup("").join(drawn[shown:]))
+    terms += _html.left_out([term.name for term in ranked[len(drawn) :]])
+    anchors = tuple(
+        (f"shape-{i}" if linked else "", term.name) for i, term in enumerate(ranked[: len(drawn)])
+    )
     return [
         Section("What matters", "importance-of-terms", matters),
         Section("Each term", "terms", terms, anchors),
@@ -59,10 +106,19 @@ def _draw_term(
     outputs = record.outputs
     low, high = extremes(term)
     about = f" (for {outputs[leading_output(term)]})" if len(outputs) > 1 else ""
+    names = ["score"] if len(outputs) == 1 else [*outputs]
+    head = ["bin", *names, "rows"]
+    if term.original is not None:
+        head[-1:-1] = [f"{name}, as trained" for name in names]
+    alone, base = plain_text.has_probability_scale(record), float(record.intercept[0])
+    if alone:
+        head.insert(2, plain_text.alone_head(base))
     rows = [
         [
             label,
             *map(noisy, term.scores[i].tolist(), term.standard_errors[i].tolist()),
+            *([plain_text.alone_text(base, *_score_of(term, i))] if alone else []),
+            *([] if term.original is None else map(signed, term.original[i].tolist())),
             f"{float(term.counts[i]):,.0f}{spread(float(term.count_errors[i]))}",
         ]
         for i, label in enumerate(term.labels)
@@ -74,9 +130,14 @@ def _draw_term(
         ranks=term.kind == "number" and uses_ranks(term),
         figure=draw_shape(term, outputs, record.units),
         description=f"Shape of {term.name}{about}: lowest {low}, highest {high}",
-        head=["bin", *(["score"] if len(outputs) == 1 else outputs), "rows"],
+        head=head,
         rows=rows,
     )
+
+
+def _score_of(term: ExplainedTerm, position: int) -> tuple[float, float]:
+    """The one score of a bin, and its error."""
+    return float(term.scores[position, 0]), float(term.standard_errors[position, 0])
 
 
 def draw_history(history: tuple[Edit, ...], edits: tuple[Edit, ...]) -> Markup:
@@ -89,7 +150,7 @@ def draw_history(history: tuple[Edit, ...], edits: tuple[Edit, ...]) -> Markup:
 
 
 def draw_importance(record: EBMExplanation) -> go.Figure:
-    """Draw a bar per term (the first `MOST_TERMS`), with a mark at what noise alone would give.
+    """Draw a bar per term (the first `MOST_TERMS`), with a mark at what errors alone would give.
 
     Several outputs are stacked: the length of a bar is the sum over outputs.
     """
@@ -105,7 +166,9 @@ def draw_importance(record: EBMExplanation) -> go.Figure:
             y=heights,
             orientation="h",
             marker={
-                "color": theme.INK if single else theme.series_colour(k),
+                "color": [theme.WAS if term.is_nothing else theme.INK for term in terms]
+                if single
+                else theme.series_colour(k),
                 "pattern": {"shape": theme.series_pattern(k), "solidity": 0.4},
                 "line": {"color": "white", "width": 0.5},
             },
@@ -116,14 +179,15 @@ def draw_importance(record: EBMExplanation) -> go.Figure:
             ],
             hoverinfo="text",
         )
-    noises = [float(term.noise_importance.sum()) for term in terms]
+    noises = [float(term.null_importance.sum()) for term in terms]
+    alone = "noise and sampling error alone" if record.whole else "noise alone"
     figure.add_scatter(
         x=noises,
         y=heights,
         mode="markers",
         marker={"symbol": "line-ns", "size": 14, "line": {"width": 2, "color": "#000"}},
-        name="noise alone",
-        hovertext=[f"noise alone would give about {short(noise)}" for noise in noises],
+        name=alone,
+        hovertext=[f"{alone} would give about {short(noise)}" for noise in noises],
         hoverinfo="text",
     )
     units = plot_text(record.units) if single else "all scores together"

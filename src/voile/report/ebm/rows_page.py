@@ -11,11 +11,13 @@ from voile.explain.ebm import text as plain_text
 from voile.explain.ebm.local import EBMLocalExplanation
 from voile.explain.ebm.text import row_text, told_values
 from voile.explain.wording import noisy, percent
-from voile.rendering import draws
+from voile.figure_request import FigureRequest
+from voile.rendering import draws, plots
 from voile.report.ebm.shapes import score_title
 from voile.report.kit.bars import Part, draw_steps, parts_text, rank_parts, value_label
 from voile.report.kit.html import Templates
 from voile.report.kit.page import compose_page
+from voile.report.kit.room import draw_some
 from voile.report.kit.text import short_names
 
 MOST_ROWS = 20
@@ -28,12 +30,19 @@ MOST_NAME = 20
 @draws(EBMLocalExplanation)
 def draw_page(record: EBMLocalExplanation) -> str:
     """The whole page as HTML."""
-    body = _html.page(record, MOST_ROWS)
-    for row in range(min(len(record), MOST_ROWS)):
-        body += _draw_row(record, row)
+    rows = draw_some(lambda row: _draw_row(record, row), min(len(record), MOST_ROWS))
+    body = _html.page(record, len(rows)) + Markup("").join(rows)
     return compose_page(
         "Why these answers", body, record.receipt, cost=record.cost, holds_rows=True
     )
+
+
+@plots(EBMLocalExplanation)
+def plot(record: EBMLocalExplanation, request: FigureRequest) -> go.Figure:
+    """How one row got its score."""
+    request.refuse("name")
+    row = request.choose_row(len(record))
+    return draw_waterfall(record, row, request.choose_output(record.outputs))
 
 
 def _draw_row(record: EBMLocalExplanation, row: int) -> Markup:
@@ -49,22 +58,39 @@ def _draw_row(record: EBMLocalExplanation, row: int) -> Markup:
         told=k,
         figure=draw_waterfall(record, row),
         words=parts_text(find_steps(record, row, k)),
+        head=_head(record),
         table=_tabulate(record, row),
     )
 
 
+def _head(record: EBMLocalExplanation) -> list[str]:
+    """Head of the table of a row: scores, and probabilities where a score is one."""
+    alone = plain_text.has_probability_scale(record)
+    more = [plain_text.alone_head(float(record.base_values[0]))] if alone else []
+    return ["feature", "value", *record.outputs, *more]
+
+
 def _tabulate(record: EBMLocalExplanation, row: int) -> list[list[str]]:
     """What every feature added to each output, the base value, and the score."""
+    base = float(record.base_values[0])
+    starts = [base] * len(record.features) + [0.0, 0.0]
     lines = zip(
         (*record.features, "base value", "score"),
         (*told_values(record, row), "", ""),
         (*record.values[row], record.base_values, record.scores[row]),
         (*record.standard_errors[row], record.base_errors, record.score_errors[row]),
+        starts,
         strict=True,
     )
+    alone = plain_text.has_probability_scale(record)
     return [
-        [name, text, *map(noisy, sizes.tolist(), errors.tolist())]
-        for name, text, sizes, errors in lines
+        [
+            name,
+            text,
+            *map(noisy, sizes.tolist(), errors.tolist()),
+            *([plain_text.alone_text(start, float(sizes[0]), float(errors[0]))] if alone else []),
+        ]
+        for name, text, sizes, errors, start in lines
     ]
 
 

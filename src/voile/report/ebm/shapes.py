@@ -15,9 +15,11 @@ from plotly.subplots import make_subplots
 
 from voile.explain.ebm.term import ExplainedTerm
 from voile.explain.ebm.text import CLASS_SCORE, leading_output
-from voile.explain.wording import edge_texts, noisy, signed, spread
+from voile.explain.wording import noisy, signed, spread
 from voile.report.kit import theme
+from voile.report.kit.axis import value_ticks
 from voile.report.kit.text import plot_labels, plot_text
+from voile.schema.value_texts import edge_texts
 
 Floats = NDArray[np.float64]
 
@@ -87,11 +89,13 @@ def _draw_number(term: ExplainedTerm, outputs: tuple[str, ...], units: str) -> g
     figure.update_xaxes(title_text=plot_text(term.name, 60), col=1, row=2)
     if ranks:
         chosen = _choose_ticks(len(edges))
-        texts = edge_texts(term.edges.tolist())
+        texts = edge_texts(term.edges.tolist(), term.scale)
         # Level texts: tilted ones would reach down to "missing". A narrow screen shows fewer.
         figure.update_xaxes(
             tickvals=chosen, ticktext=[texts[i] for i in chosen], tickangle=0, col=1
         )
+    else:
+        figure.update_xaxes(**value_ticks(edges[0], edges[-1], term.scale), col=1)
     # One line lower than the numbers, which may reach into its place on a narrow screen.
     figure.update_xaxes(range=[-0.5, 0.5], tickvals=[0], ticktext=["<br>missing"], col=2)
     figure.update_xaxes(showticklabels=False, showgrid=False, zeroline=False, col=2, row=1)
@@ -196,8 +200,11 @@ def _choose_ticks(borders: int) -> list[int]:
 def order_levels(term: ExplainedTerm) -> list[int]:
     """Bins from the bottom of the figure to its top: those apart, then levels by their score.
 
-    With several outputs, the one whose scores differ most decides.
+    With several outputs, the one whose scores differ most decides. Levels that have an order keep
+    it, the first one at the top.
     """
+    if term.ordered:
+        return list(range(len(term.labels) - 1, -1, -1))
     levels = np.argsort(term.scores[: term.regular, leading_output(term)], kind="stable").tolist()
     return [*range(len(term.labels) - 1, term.regular - 1, -1), *levels]
 
@@ -322,12 +329,13 @@ def bin_texts(term: ExplainedTerm, k: int, output: str) -> list[str]:
     """What one sees on pointing at a bin: its name, score, noise and rows."""
     texts = []
     for i, label in enumerate(term.labels):
+        about = f"{plot_text(output)}: " if output else ""
         lines = [
-            f"<b>{plot_text(label)}</b>" + (f" ({plot_text(output)})" if output else ""),
-            noisy(float(term.scores[i, k]), float(term.standard_errors[i, k])),
+            f"<b>{plot_text(label)}</b>",
+            about + noisy(float(term.scores[i, k]), float(term.standard_errors[i, k])),
         ]
         if term.original is not None:
-            lines.append(f"as trained: {signed(float(term.original[i, k]))}")
+            lines.append(f"{about}as trained: {signed(float(term.original[i, k]))}")
         texts.append("<br>".join([*lines, rows_text(term, i)]))
     return texts
 

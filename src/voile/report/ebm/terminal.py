@@ -26,6 +26,9 @@ def print_terms(console: Console, record: EBMExplanation) -> None:
     """Print all terms by importance."""
     kit.say(console, f"Terms by importance: {text.score_text(record)}", style="bold")
     console.print(tabulate_terms(record))
+    for sentence in (text.nothing_text(record), text.VERDICTS if record.whole else ""):
+        if sentence:
+            console.print(Text(sentence))
     if len(record.outputs) > 1:
         kit.say(console, "Shapes are of the class whose score the term moves most.")
         console.print(Text(text.class_scores_text(record)))
@@ -54,18 +57,22 @@ def tabulate_terms(record: EBMExplanation) -> Table:
     table = kit.plain_table()
     table.add_column("term", no_wrap=True, max_width=18, min_width=8)
     table.add_column("importance", no_wrap=True, justify="right", min_width=10)
+    judged = any(term.verdict != "not known" for term in record.terms)
+    if judged:
+        table.add_column("verdict", no_wrap=True, max_width=8)
     # A line has no room for a bar beside the name of a class.
     table.add_column("class" if several else "", no_wrap=True, min_width=kit.BAR)
     table.add_column("lowest, shape, highest", no_wrap=True)
     top = max([float(term.importance.sum()) for term in record.terms] + [0.0])
-    for term in record.ranked:
+    for term in record.shown:
         size = float(term.importance.sum())
         name = text.cut_text(record.outputs[text.leading_output(term)], MOST_CLASS)
         table.add_row(
             Text(term.name),
             short(size),
+            *([term.verdict] if judged else []),
             Text(name) if several else kit.bar_text(size, top),
-            Text(_shape(term, most=9 if several else 11)),
+            Text(_shape(term, most=6 if several and judged else 9 if several else 11)),
         )
     return table
 

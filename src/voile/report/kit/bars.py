@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from voile.explain.ebm.text import cut_text
 from voile.explain.wording import noisy, signed
+from voile.models.verdict import marked
 from voile.report.kit.text import plot_text
-from voile.report.kit.theme import LOWER, RAISE, WAS, dress, names_axis
+from voile.report.kit.theme import LOWER, RAISE, ROWS, WAS, dress, names_axis
 
 Floats = NDArray[np.float64]
 
@@ -37,6 +38,10 @@ class Part:
         Where its bar begins.
     added : bool
         Whether it was added to something, rather than a number by itself.
+    nothing : bool
+        Whether its column cannot be told from nothing: drawn grey.
+    text : str
+        How the number is written, if it has another unit than its bar or a verdict beside it.
     """
 
     label: str
@@ -45,11 +50,18 @@ class Part:
     standard_error: float
     start: float = 0.0
     added: bool = True
+    nothing: bool = False
+    text: str = ""
 
     @property
     def number(self) -> str:
         """The size with two standard errors."""
-        return noisy(self.size, self.standard_error, added=self.added)
+        return self.text or noisy(self.size, self.standard_error, added=self.added)
+
+    @property
+    def judged(self) -> str:
+        """The same, with a mark if it may be nothing; in a figure the bar is grey."""
+        return marked(self.number, nothing=self.nothing)
 
 
 def value_label(name: str, given: str, read: str) -> str:
@@ -63,6 +75,7 @@ def rank_parts(
     errors: Floats,
     tell: Callable[[int], tuple[str, tuple[str, ...]]],
     what: str = "columns",
+    nothing: Container[str] = (),
 ) -> list[Part]:
     """What each of several columns added, the greatest first, the rest summed.
 
@@ -75,11 +88,16 @@ def rank_parts(
         Label, and everything there is to tell, of the column at a position.
     what : str
         What they are.
+    nothing : container of str
+        Names of those that cannot be told from nothing.
     """
     order = np.argsort(-np.abs(sizes), kind="stable").tolist()
     # A sum of a single column would say less than the column itself.
     most = MOST_BARS if len(order) > MOST_BARS + 1 else len(order)
-    parts = [Part(*tell(i), float(sizes[i]), float(errors[i])) for i in order[:most]]
+    parts = [
+        Part(*tell(i), float(sizes[i]), float(errors[i]), nothing=names[i] in nothing)
+        for i in order[:most]
+    ]
     rest = order[most:]
     if rest:
         label = f"{len(rest)} other {what}"
@@ -141,11 +159,17 @@ def _bars(parts: Sequence[Part], first: int) -> go.Bar:
         y=list(range(first, first + len(parts))),
         orientation="h",
         width=0.62,
-        marker={"color": [RAISE if part.size > 0 else LOWER for part in parts]},
+        marker={"color": [_colour(part) for part in parts]},
         error_x={**_whiskers(parts), "width": 4},
-        hovertext=["<br>".join([*map(plot_text, part.told), part.number]) for part in parts],
+        hovertext=["<br>".join([*map(plot_text, part.told), part.judged]) for part in parts],
         hoverinfo="text",
     )
+
+
+def _colour(part: Part) -> str:
+    if part.nothing:
+        return ROWS
+    return RAISE if part.size > 0 else LOWER
 
 
 def _marks(ends: dict[int, Part], told: list[str]) -> go.Scatter:

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Callable
-from functools import cache
-from pathlib import Path
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import plotly.graph_objects as go
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-REPORT = Path(__file__).parents[1]
-"""Where pages lie, each with its template beside it."""
-
-_ESCAPED = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
+from voile.report.kit.assets import REPORT, read_asset, write_data
+from voile.report.kit.drawing.fluid import draw_fluid
 
 
 class Templates:
@@ -42,32 +37,9 @@ def _load(name: str, known: dict[str, object]) -> Any:
     return ENVIRONMENT.get_template(name, globals=known)
 
 
-@cache
-def read_asset(name: str) -> str:
-    """The text of a style sheet or script of this package."""
-    return (REPORT / name).read_text(encoding="utf-8")
-
-
-def draw_figure(figure: go.Figure, name: str) -> Markup:
-    """A figure as HTML; its name is unique in the page: letters, digits and hyphens."""
-    return Markup(
-        figure.to_html(
-            include_plotlyjs=False,
-            full_html=False,
-            div_id=name,
-            # The bar of buttons has one that uploads the figure.
-            config={"displayModeBar": False, "responsive": True, "showTips": False},
-        )
-    )
-
-
-def write_data(data: Any) -> Markup:
-    """Plain data for a script, written so that no name in it can end or begin anything.
-
-    Dictionaries, lists, text, finite numbers and None.
-    """
-    text = json.dumps(data, allow_nan=False, separators=(",", ":")).translate(_ESCAPED)
-    return Markup(text)
+def draw_figure(figure: go.Figure, name: str, rows: Sequence[str] | None = ()) -> Markup:
+    """A figure as HTML: see `draw_fluid`."""
+    return draw_fluid(figure, name, rows)
 
 
 def known(number: float) -> float | None:

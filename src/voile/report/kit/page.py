@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from markupsafe import Markup
-from plotly.offline import get_plotlyjs
 
 from voile.privacy.receipt import Receipt
 from voile.rendering import frames
+from voile.report.kit.assets import read_asset
 from voile.report.kit.budget import show_budget
+from voile.report.kit.drawing import forms
+from voile.report.kit.drawing.fluid import pattern_definitions
 from voile.report.kit.html import ENVIRONMENT
-from voile.report.kit.theme import page_style, theme_script
+from voile.report.kit.room import limited
+from voile.report.kit.theme import figure_style, page_style
+
+MOST_FRAMED = 150_000
+"""Bytes of a page within another."""
+
+ROOMS = (80_000, 50_000, 25_000, 5_000)
+"""Characters for the pieces of a page that is too large, tried one after another."""
 
 
 @dataclass(frozen=True)
@@ -79,15 +89,33 @@ def compose_document(title: str, inside: Markup, *, before: str = "", style: str
     """
     return ENVIRONMENT.get_template("kit/document.html").render(
         title=title,
-        style=Markup(page_style() + style),
-        plotly=Markup(get_plotlyjs()),
-        theme=Markup(theme_script()),
+        style=Markup(page_style() + figure_style() + style),
+        script=Markup(read_asset("kit/theme.js") + read_asset("kit/drawing/figure.js")),
+        patterns=pattern_definitions() if "url(#p" in inside else "",
         before=before,
         inside=inside,
     )
 
 
+__all__ = ["Section", "compose_document", "compose_page", "forms", "frame_page"]
+
+
 @frames
-def frame_page(page: str) -> str:
-    """A page as part of another, such as a notebook: neither can disturb the other."""
-    return ENVIRONMENT.get_template("kit/frame.html").render(page=page)
+def frame_page(draw: Callable[[], str]) -> str:
+    """A page as part of another, such as a notebook: neither can disturb the other.
+
+    A notebook holds many: a page that is too large for it has fewer pieces, and says so.
+    """
+    whole = _frame(draw())
+    for room in ROOMS:
+        if len(whole.encode(errors="backslashreplace")) <= MOST_FRAMED:
+            break
+        with limited(room):
+            whole = _frame(draw())
+    return whole
+
+
+def _frame(page: str) -> str:
+    # Within single quotes, most of a page stands as it is.
+    inside = page.replace("&", "&amp;").replace("<", "&lt;").replace("'", "&#39;")
+    return ENVIRONMENT.get_template("kit/frame.html").render(page=Markup(inside))

@@ -8,20 +8,31 @@ from __future__ import annotations
 
 import base64
 import struct
+import textwrap
 import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import plotly.graph_objects as go
 from numpy.typing import NDArray
+from plotly.subplots import make_subplots
 
 from voile.explain.picture_shape import PictureShape
-from voile.report.kit.theme import INK, LOWER, RAISE
+from voile.report.kit.text import plot_text
+from voile.report.kit.theme import INK, LOWER, RAISE, dress
 
 Floats = NDArray[np.float64]
 Pixels = NDArray[np.uint8]
 
 _FAINT = 224
 """The grey of pixels that may be noise."""
+
+MOST_ACROSS, MOST_CAPTION = 3, 14
+"""Pictures beside each other in a figure, and characters in a line of what they are called."""
+
+MOST_SIDE = 128
+"""Pixels of a side in a page."""
 
 HARDLY = 0.03
 """Part of the strongest weight of a filter below which a pixel has hardly any."""
@@ -37,8 +48,34 @@ class Picture:
 
     @property
     def source(self) -> str:
-        """The picture itself, as an address that needs no file."""
-        return f"data:image/png;base64,{base64.b64encode(encode_png(self.pixels)).decode('ascii')}"
+        """The picture itself, as an address that needs no file; a large one made smaller."""
+        pixels = _shrink(self.pixels)
+        return f"data:image/png;base64,{base64.b64encode(encode_png(pixels)).decode('ascii')}"
+
+
+def draw_pictures(pictures: Sequence[Picture]) -> go.Figure:
+    """Pictures beside each other as one figure, each beneath its caption."""
+    across = min(len(pictures), MOST_ACROSS)
+    down = -(-len(pictures) // across)
+    captions = [
+        "<br>".join(map(plot_text, textwrap.wrap(one.caption, MOST_CAPTION))) for one in pictures
+    ]
+    lines = max(text.count("<br>") + 1 for text in captions)
+    high = 150 + 16 * lines
+    figure = make_subplots(
+        rows=down,
+        cols=across,
+        subplot_titles=captions,
+        horizontal_spacing=0.1 / across,
+        vertical_spacing=16 * (lines + 1) / (high * down),
+    )
+    for i, one in enumerate(pictures):
+        figure.add_trace(go.Image(z=one.pixels, hoverinfo="skip"), i // across + 1, i % across + 1)
+    for axis in figure.select_yaxes():
+        axis.update(scaleanchor=axis.anchor, visible=False)
+    figure.update_xaxes(visible=False, constrain="domain")
+    figure.update_annotations(font_size=12)
+    return dress(figure, high * down + 20, "pictures", margin_t=16 * lines + 8)
 
 
 def paint_grey(shares: Floats, shape: tuple[int, int]) -> Pixels:
@@ -132,6 +169,18 @@ def is_coloured(shape: PictureShape) -> bool:
     return len(shape) == 3 and shape[2] == 3
 
 
+def _shrink(pixels: Pixels) -> Pixels:
+    """Means of squares of pixels, where there are more than a page shows."""
+    height, width, _ = pixels.shape
+    side = -(-max(height, width) // MOST_SIDE)
+    if side == 1:
+        return pixels
+    whole = pixels[: height // side * side, : width // side * side].astype(float)
+    squares = whole.reshape(height // side, side, width // side, side, 3)
+    means: Pixels = np.rint(squares.mean(axis=(1, 3))).astype(np.uint8)
+    return means
+
+
 def _blend(shares: Floats, colour: str) -> Pixels:
     """From white at 0 to a colour at 1."""
     blended: Pixels = np.rint(255 + shares[..., None] * (rgb_of(colour) - 255)).astype(np.uint8)
@@ -144,19 +193,42 @@ def rgb_of(colour: str) -> Floats:
 
 
 def encode_png(pixels: Pixels) -> bytes:
-    """Encode pixels of shape (height, width, 3) as PNG."""
+    """Encode pixels of shape (height, width, 3) as PNG: grey, by a palette, or by red, green, blue.
+
+    Whichever is shortest: a page may have hundreds of pictures.
+    """
     height, width, _ = pixels.shape
-    # Each line starts with the number of its filter: 0, none.
-    lines = np.concatenate([np.zeros((height, 1), np.uint8), pixels.reshape(height, -1)], axis=1)
-    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
-    return b"".join(
-        [
-            b"\x89PNG\r\n\x1a\n",
-            _chunk(b"IHDR", header),
-            _chunk(b"IDAT", zlib.compress(lines.tobytes(), 9)),
-            _chunk(b"IEND", b""),
-        ]
-    )
+    forms: list[tuple[int, NDArray[np.uint8], bytes]] = [(2, pixels, b"")]
+    if (pixels == pixels[..., :1]).all():
+        forms = [(0, pixels[..., :1], b"")]
+    else:
+        # One number for each colour is sorted faster than three.
+        packed = pixels.astype(np.int64) @ np.array([65536, 256, 1])
+        colours, places = np.unique(packed, return_inverse=True)
+        if len(colours) <= 256:
+            palette = np.stack([colours >> 16, colours >> 8 & 255, colours & 255], axis=1)
+            table = _chunk(b"PLTE", palette.astype(np.uint8).tobytes())
+            forms.append((3, places.reshape(height, width, 1).astype(np.uint8), table))
+    encoded = [
+        _chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, kind, 0, 0, 0))
+        + table
+        + _chunk(b"IDAT", _compress(values.reshape(height, -1), values.shape[2]))
+        for kind, values, table in forms
+    ]
+    return b"\x89PNG\r\n\x1a\n" + min(encoded, key=len) + _chunk(b"IEND", b"")
+
+
+def _compress(lines: NDArray[np.uint8], step: int) -> bytes:
+    """Lines as they are, or as differences from the left or from above: whatever is shortest."""
+    left = lines.copy()
+    left[:, step:] -= lines[:, :-step]
+    above = np.diff(lines, axis=0, prepend=np.zeros((1, lines.shape[1]), np.uint8))
+    filtered = []
+    for number, one in enumerate((lines, left, above)):
+        # Each line starts with the number of its filter.
+        column = np.full((len(one), 1), number, np.uint8)
+        filtered.append(zlib.compress(np.concatenate([column, one], axis=1).tobytes(), 9))
+    return min(filtered, key=len)
 
 
 def _chunk(name: bytes, data: bytes) -> bytes:

@@ -72,9 +72,9 @@ def tabulate_parts(
     for part in parts:
         table.add_row(
             Text(part.label),
-            part.number,
-            bar_text(max(-part.size, 0.0), top),
-            bar_text(max(part.size, 0.0), top, "dark_orange"),
+            part.judged,
+            bar_text(max(-part.size, 0.0), top, "dim" if part.nothing else "blue"),
+            bar_text(max(part.size, 0.0), top, "dim" if part.nothing else "dark_orange"),
         )
     for part in after:
         table.add_row(Text(part.label), part.number)

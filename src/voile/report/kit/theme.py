@@ -9,7 +9,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from voile.report.kit.html import read_asset
+from voile.report.kit.assets import read_asset
 
 _COLOURS: dict[str, dict[str, str]] = json.loads(read_asset("kit/colours.json"))
 LIGHT, DARK = _COLOURS["light"], _COLOURS["dark"]
@@ -25,6 +25,9 @@ SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x", "star")
 IN_THE_DARK = _COLOURS["figures in the dark"]
 """What stands in for each colour of a figure on a dark page, in small letters."""
 
+COLOUR_CLASSES = {colour: f"k{i}" for i, colour in enumerate(IN_THE_DARK)}
+"""By which class an element of a figure takes a colour that follows the page."""
+
 INK, ROWS, WAS, RAISE, LOWER = "#0072B2", "#9AA5B1", "#4D4D4D", "#D55E00", "#0072B2"
 """One series, counts of rows, scores before an edit, what raises a score, what lowers it."""
 
@@ -32,16 +35,20 @@ INK, ROWS, WAS, RAISE, LOWER = "#0072B2", "#9AA5B1", "#4D4D4D", "#D55E00", "#007
 @cache
 def page_style() -> str:
     """The style sheet of all pages."""
-    text = read_asset("kit/page.css")
-    light = {**LIGHT, **{_series(colour): colour for colour in IN_THE_DARK}}
-    dark = {**DARK, **{_series(colour): other for colour, other in IN_THE_DARK.items()}}
-    return text.replace("@light", _declare(light)).replace("@dark", _declare(dark))
+    return _colour(read_asset("kit/page.css"), LIGHT, DARK)
 
 
 @cache
-def theme_script() -> str:
-    """The script that draws figures in the colours of the page, and for print in light ones."""
-    return read_asset("kit/theme.js").replace('"@dark"', json.dumps(IN_THE_DARK))
+def figure_style() -> str:
+    """The style sheet of figures, whose colours follow the page."""
+    light = {_series(colour): colour for colour in IN_THE_DARK}
+    dark = {_series(colour): other for colour, other in IN_THE_DARK.items()}
+    rules = (f".{name}{{--k:var(--{_series(one)})}}" for one, name in COLOUR_CLASSES.items())
+    return _colour(read_asset("kit/drawing/figure.css"), light, dark) + "".join(rules)
+
+
+def _colour(style: str, light: dict[str, str], dark: dict[str, str]) -> str:
+    return style.replace("@light", _declare(light)).replace("@dark", _declare(dark))
 
 
 def themed(colour: str) -> str:
@@ -110,8 +117,6 @@ def dress(figure: go.Figure, height: int, name: str = "whole", **layout: Any) ->
     figure.update_layout(
         template="plotly_white",
         height=height,
-        # Dragging a finger over a figure must scroll the page, not zoom.
-        dragmode=False,
         font={"size": 12, "color": "#222"},
         hoverlabel={"align": "left", "namelength": -1},
         legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "traceorder": "normal"},

@@ -25,7 +25,7 @@ def find_contrast(bank: LocallyLinearExplanation, k: int) -> list[Part]:
             name,
             (
                 bank.features[j].name,
-                "blended filter: "
+                "blended map: "
                 + noisy(float(bank.typical[k, j]), float(bank.typical_errors[k, j])),
             ),
             float(bank.contrast[k, j]),
@@ -36,7 +36,7 @@ def find_contrast(bank: LocallyLinearExplanation, k: int) -> list[Part]:
 
 
 def draw_contrast(bank: LocallyLinearExplanation, k: int) -> go.Figure:
-    """Draw the features that tell a class apart most, with their noise."""
+    """Draw the features that tell a class apart most, with their errors."""
     name = plot_text(bank.outputs[k], 28)
     return draw_bars(
         find_contrast(bank, k), None, f"← speaks against '{name}'   |   speaks for '{name}' →"
@@ -54,7 +54,7 @@ def find_lead(record: LocallyLinearLocalExplanation, row: int) -> list[Part]:
 
     base = ("base: what the scores differ by where every input is average",)
     return [
-        *rank_parts(columns, *lead_parts(record, row), tell),
+        *rank_parts(columns, *lead_parts(record, row), tell, nothing=record.nothing),
         Part("base: all as on average", base, record.base_lead(row), 0.0),
     ]
 

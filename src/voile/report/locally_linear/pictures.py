@@ -9,7 +9,6 @@ from voile.explain.locally_linear.likeness import draw_likeness
 from voile.explain.locally_linear.local import LocallyLinearLocalExplanation
 from voile.explain.locally_linear.overall import LocallyLinearExplanation
 from voile.explain.locally_linear.overall_text import noise_text, spread_text
-from voile.explain.picture_shape import PictureShape
 from voile.explain.wording import percent, short
 from voile.report.kit import pictures as kit
 from voile.report.kit.html import parts
@@ -19,31 +18,33 @@ MOST_FILTERS = 4
 """Filters of a row that are drawn, those that counted most."""
 
 
-def is_coloured(shape: PictureShape) -> bool:
-    """Whether pictures have the three channels of colours."""
-    return len(shape) == 3 and shape[2] == 3
-
-
-def place_class(bank: LocallyLinearExplanation, k: int) -> Markup:
+def find_class(bank: LocallyLinearExplanation, k: int) -> list[Picture]:
     """What a class looks for: its likeness, its blended filter, and the filter without noise."""
     shape, likeness = bank.image_shape, bank.likeness
     assert shape is not None
     assert likeness is not None
     name, errors = f"'{bank.outputs[k]}'", bank.contrast_errors[k]
     pictures = [
-        Picture(kit.paint_picture(likeness[k], shape), "looks for", f"What {name} looks for"),
-        Picture(kit.paint_filter(bank.contrast[k], shape), "filter", f"Blended filter of {name}"),
+        Picture(
+            kit.paint_picture(likeness[k], shape), "typical pattern", f"Typical pattern of {name}"
+        ),
+        Picture(kit.paint_filter(bank.contrast[k], shape), "linear map", f"Blended map of {name}"),
     ]
-    if is_coloured(shape):
+    if kit.is_coloured(shape):
         tints = kit.paint_tints(bank.contrast[k], shape)
-        pictures.append(Picture(tints, "in colours", f"Blended filter of {name} in colours"))
+        pictures.append(Picture(tints, "in colours", f"Blended map of {name} in colours"))
     if errors.max(initial=0.0) > 0:
         clear = kit.paint_filter(bank.contrast[k], shape, errors)
         pictures.append(
-            Picture(clear, "beyond noise", f"Filter of {name}, grey where it may be noise")
+            Picture(clear, "beyond noise", f"Linear map of {name}, grey where it may be noise")
         )
+    return pictures
+
+
+def place_class(bank: LocallyLinearExplanation, k: int) -> Markup:
+    """What a class looks for, as a card."""
     notes = [text for text in (spread_text(bank, k), noise_text(bank, k)) if text]
-    return parts.card(name, pictures, notes)
+    return parts.card(f"'{bank.outputs[k]}'", find_class(bank, k), notes)
 
 
 def place_summary(bank: LocallyLinearExplanation, k: int) -> Markup:
@@ -53,12 +54,12 @@ def place_summary(bank: LocallyLinearExplanation, k: int) -> Markup:
     assert likeness is not None
     pictures = []
     for m in bank.summary[k]:
-        about = f"filter {m + 1} of '{bank.outputs[k]}'"
+        about = f"linear map {m + 1} of '{bank.outputs[k]}'"
         share = percent(float(bank.shares[k, m]))
         looks = kit.paint_picture(likeness[k, m], shape)
         drawn = kit.paint_filter(bank.distinct[k, m], shape)
-        pictures.append(Picture(looks, f"no. {m + 1}, {share}", f"What {about} looks for"))
-        pictures.append(Picture(drawn, f"its filter no. {m + 1}", f"Picture of {about}"))
+        pictures.append(Picture(looks, f"no. {m + 1}, {share}", f"Typical pattern of {about}"))
+        pictures.append(Picture(drawn, f"its linear map no. {m + 1}", f"Picture of {about}"))
     return parts.card(f"'{bank.outputs[k]}'", pictures)
 
 
@@ -70,7 +71,7 @@ def place_all(bank: LocallyLinearExplanation, k: int) -> Markup:
         Picture(
             kit.paint_filter(bank.distinct[k, m], shape),
             f"no. {m + 1}, {percent(float(bank.shares[k, m]))}",
-            f"Picture of filter {m + 1} of '{bank.outputs[k]}'",
+            f"Picture of linear map {m + 1} of '{bank.outputs[k]}'",
         )
         for m in map(int, bank.ranked[k])
     ]
@@ -86,8 +87,8 @@ def paint_row(record: LocallyLinearLocalExplanation, row: int) -> Pixels:
     return kit.paint_picture(shares, record.image_shape)
 
 
-def place_row(record: LocallyLinearLocalExplanation, row: int) -> list[Markup]:
-    """The row beside what its class and the runner-up looked for, and what decided."""
+def find_row(record: LocallyLinearLocalExplanation, row: int) -> dict[str, list[Picture]]:
+    """The row beside what its class and the runner-up looked for, and what decided, by titles."""
     shape, likeness = record.image_shape, record.likeness(row)
     assert shape is not None
     assert likeness is not None
@@ -95,26 +96,33 @@ def place_row(record: LocallyLinearLocalExplanation, row: int) -> list[Markup]:
     filters, added = record.distinct(row), record.contributions(row)
     # Without what it adds to every class alike, which decides nothing.
     own = added - added.mean(axis=0) if len(added) > 1 else added
-    cards = [parts.card("", [Picture(input_picture, "this row", "Picture of this row")])]
+    cards = {"": [Picture(input_picture, "this row", "Picture of this row")]}
     for k in (one.predicted, one.runner_up):
         if k < 0:
             continue
         name = f"'{record.outputs[k]}'"
         painted = kit.paint_over(kit.sum_channels(own[k], shape), input_picture)
-        pictures = [
-            Picture(kit.paint_picture(likeness[k], shape), "looks for", f"What {name} looks for"),
-            Picture(kit.paint_filter(filters[k], shape), "blended filter", f"Filter of {name}"),
+        cards[f"{name}: score {short(float(one.scores[k]))}"] = [
+            Picture(
+                kit.paint_picture(likeness[k], shape),
+                "typical pattern",
+                f"Typical pattern of {name}",
+            ),
+            Picture(kit.paint_filter(filters[k], shape), "blended map", f"Linear map of {name}"),
             Picture(painted, "what pixels added", f"What the pixels added to {name}"),
         ]
-        title = f"{name}: score {short(float(one.scores[k]))}"
-        cards.append(parts.card(title, pictures))
     if one.runner_up >= 0:
         lead = kit.sum_channels(record.against(row), shape)
         caption = "orange speaks for the first, blue for the second"
         drawn = Picture(kit.paint_over(lead, input_picture), caption, f"Picture: {caption}")
         right, wrong = (record.outputs[k] for k in (one.predicted, one.runner_up))
-        cards.append(parts.card(f"'{right}' or '{wrong}'", [drawn]))
+        cards[f"'{right}' or '{wrong}'"] = [drawn]
     return cards
+
+
+def place_row(record: LocallyLinearLocalExplanation, row: int) -> list[Markup]:
+    """The pictures of a row as cards."""
+    return [parts.card(title, pictures) for title, pictures in find_row(record, row).items()]
 
 
 def place_ranked(record: LocallyLinearLocalExplanation, row: int, output: int) -> Markup:
@@ -127,12 +135,12 @@ def place_ranked(record: LocallyLinearLocalExplanation, row: int, output: int) -
     likeness = draw_likeness(filters, record.average, shape)
     pictures = []
     for n, m in enumerate(ranked):
-        about = f"filter {m + 1} of '{record.outputs[output]}'"
+        about = f"linear map {m + 1} of '{record.outputs[output]}'"
         share, says = float(one.shares[output, m]), float(one.map_scores[output, m])
         caption = f"no. {m + 1}: {percent(share)}, says {short(says)}"
         looks = kit.paint_picture(likeness[n], shape)
-        pictures.append(Picture(looks, caption, f"What {about} looks for"))
+        pictures.append(Picture(looks, caption, f"Typical pattern of {about}"))
         drawn = kit.paint_filter(filters[n], shape)
-        pictures.append(Picture(drawn, f"its filter no. {m + 1}", f"Picture of {about}"))
-    title = f"Filters of '{record.outputs[output]}' that counted most"
+        pictures.append(Picture(drawn, f"its linear map no. {m + 1}", f"Picture of {about}"))
+    title = f"Linear maps of '{record.outputs[output]}' that counted most"
     return parts.card(title, pictures)

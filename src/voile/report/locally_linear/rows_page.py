@@ -2,35 +2,66 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
+import plotly.graph_objects as go
 from markupsafe import Markup
 
+from voile.errors import SettingError
 from voile.explain.locally_linear import local_text as filter_decision_text
 from voile.explain.locally_linear.local import LocallyLinearLocalExplanation
 from voile.explain.locally_linear.overall_text import no_rows_text
 from voile.explain.lvq.text import given_text
 from voile.explain.wording import noisy, percent, short, signed
-from voile.rendering import draws
+from voile.figure_request import FigureRequest
+from voile.models.verdict import MARK, error_bars_text
+from voile.rendering import draws, plots
 from voile.report.kit.bars import parts_text
 from voile.report.kit.html import Templates, parts
 from voile.report.kit.page import compose_page
+from voile.report.kit.pictures import draw_pictures
+from voile.report.kit.room import draw_some
 from voile.report.locally_linear.bars import draw_lead, find_lead
-from voile.report.locally_linear.pictures import place_ranked, place_row
+from voile.report.locally_linear.pictures import find_row, place_ranked, place_row
 
 MOST_ROWS, MOST_CLASSES, MOST_MAPS = 20, 12, 10
 
-_html = Templates("locally_linear/rows.html", text=filter_decision_text, no_rows_text=no_rows_text)
+_html = Templates(
+    "locally_linear/rows.html",
+    text=filter_decision_text,
+    no_rows_text=no_rows_text,
+    error_bars_text=error_bars_text,
+)
 
 
 @draws(LocallyLinearLocalExplanation)
 def draw_page(record: LocallyLinearLocalExplanation) -> str:
     """The whole page as HTML."""
-    body = draw_reading(record) + _html.given(record, MOST_ROWS)
-    for row in range(min(len(record), MOST_ROWS)):
-        body += draw_row(record, row)
+    rows = draw_some(lambda row: draw_row(record, row), min(len(record), MOST_ROWS))
+    body = draw_reading(record) + _html.given(record, len(rows)) + Markup("").join(rows)
     return compose_page(
         "Why these answers", body, record.receipt, cost=record.cost, holds_rows=True
     )
+
+
+@plots(LocallyLinearLocalExplanation)
+def plot(record: LocallyLinearLocalExplanation, request: FigureRequest) -> go.Figure:
+    """What made one row score more for its class than for the runner-up."""
+    request.refuse("name", "output")
+    row = request.choose_row(len(record))
+    if record.image_shape is not None:
+        cards = find_row(record, row).items()
+        return draw_pictures(
+            [
+                replace(one, caption=f"{title.split(':')[0]} {one.caption}".strip())
+                for title, pictures in cards
+                for one in pictures
+            ]
+        )
+    if record.decisions[row].runner_up < 0:
+        raise SettingError(f"There is no figure of row {row}: the model knows no other class.")
+    return draw_lead(record, row)
 
 
 def draw_reading(record: LocallyLinearLocalExplanation) -> Markup:
@@ -63,7 +94,7 @@ def _columns(record: LocallyLinearLocalExplanation, row: int) -> Markup:
     order = np.argsort(-np.abs(sizes[list(classes)]).max(axis=0, initial=0.0), kind="stable")
     rows = [
         [
-            record.columns[i],
+            record.columns[i] + (f" ({MARK})" if record.columns[i] in record.nothing else ""),
             given_text(one, int(i)),
             *(noisy(float(sizes[k, i]), float(errors[k, i])) for k in classes),
         ]

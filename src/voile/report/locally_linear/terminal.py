@@ -13,6 +13,7 @@ from voile.explain.locally_linear import overall_text as text
 from voile.explain.locally_linear.local import LocallyLinearLocalExplanation
 from voile.explain.locally_linear.overall import LocallyLinearExplanation
 from voile.explain.picture_shape import PictureShape
+from voile.models.verdict import nothing_text
 from voile.rendering import prints
 from voile.report.kit import terminal as kit
 from voile.report.kit.bars import Part
@@ -28,7 +29,8 @@ _FEATURES = ("feature", "part", "against", "for")
 @prints(LocallyLinearExplanation)
 def print_bank(console: Console, bank: LocallyLinearExplanation) -> None:
     """Print what each class looks for."""
-    kit.say(console, f"What each class looks for: {text.size_text(bank)}", style="bold")
+    kit.say(console, f"Typical pattern of each class: {text.size_text(bank)}", style="bold")
+    kit.say(console, text.verdicts_text(bank), nothing_text(bank.nothing))
     for k, name in enumerate(bank.outputs[:MOST_CLASSES]):
         told = (text.spread_text(bank, k), text.noise_text(bank, k))
         about = "; ".join(one for one in told if one)
@@ -38,7 +40,7 @@ def print_bank(console: Console, bank: LocallyLinearExplanation) -> None:
         else:
             assert bank.likeness is not None
             drawn = (bank.likeness[k], bank.contrast[k])
-            console.print(_pictures(("looks for", "filter"), *drawn, bank.image_shape))
+            console.print(_pictures(("typical pattern", "linear map"), *drawn, bank.image_shape))
     left = len(bank.outputs) - MOST_CLASSES
     if left > 0:
         console.print(f"... and {left} more classes: to_frame() has them all")
@@ -71,7 +73,7 @@ def _print_row(console: Console, record: LocallyLinearLocalExplanation, row: int
     kit.say(
         console,
         row_text.maps_text(record, row, one.predicted),
-        row_text.doubt_text(one),
+        row_text.doubt_text(one, whole=record.whole),
         row_text.filled_text(record, row),
     )
     console.print()

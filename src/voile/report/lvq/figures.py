@@ -6,10 +6,11 @@ import numpy as np
 import plotly.graph_objects as go
 
 from voile.explain.lvq.overall import LVQExplanation
-from voile.explain.lvq.text import prototype_name, value_text
-from voile.explain.wording import edge_texts, percent, signed
+from voile.explain.lvq.text import feature_text, mean_text, prototype_name, share_text
+from voile.explain.wording import signed
 from voile.report.kit import theme
 from voile.report.kit.text import plot_labels, plot_text
+from voile.schema.value_texts import edge_texts
 
 MOST_MARKS = 160
 """Dots in a figure; more features than fit are left out."""
@@ -27,16 +28,19 @@ PALE_LOWER, PALE_RAISE, WRITTEN = "#6fb6e3", "#f0a06a", "#111"
 
 
 def choose_features(record: LVQExplanation) -> tuple[int, ...]:
-    """Positions of the features that are drawn, the most relevant first."""
+    """Positions of the features that are drawn, the most relevant first.
+
+    Those of columns that cannot be told from nothing are not.
+    """
     fit = MOST_MARKS // max(len(record.labels), 1)
-    return record.ranked[: min(max(fit, FEWEST_FEATURES), MOST_FEATURES)]
+    return record.shown[: min(max(fit, FEWEST_FEATURES), MOST_FEATURES)]
 
 
 def draw_profiles(record: LVQExplanation) -> go.Figure:
     """Draw a line per feature from its lower to its upper bound, and each prototype as a dot.
 
-    Whiskers are two standard errors of the privacy noise; an upright stroke is the private mean of
-    a class. All prototypes of a feature are beneath each other, so that they can be compared.
+    Whiskers are two standard errors; an upright stroke is the private mean of a class. All
+    prototypes of a feature are beneath each other, so that they can be compared.
     """
     picked = choose_features(record)
     count = len(record.labels)
@@ -61,7 +65,7 @@ def _bounds(record: LVQExplanation, j: int) -> str:
     feature = record.features[j]
     if feature.level is not None:
         return "0 to 100 % of rows"
-    low, high = edge_texts([feature.lower, feature.upper])
+    low, high = edge_texts([feature.lower, feature.upper], feature.scale)
     return f"{low} to {high}"
 
 
@@ -94,7 +98,7 @@ def _add_prototype(
         showlegend=p == 0,
         hovertext=[
             f"mean of '{plot_text(record.outputs[label])}': "
-            f"{value_text(one, float(record.means[label, j]))}"
+            f"{mean_text(record, label, j) or feature_text(one, float(record.means[label, j]))}"
             for one, j in zip(features, picked, strict=True)
         ],
         **theme.look("class mean"),
@@ -118,7 +122,7 @@ def _add_prototype(
         name=plot_text(name, 30),
         hovertext=[
             f"<b>{plot_text(one.name)}</b>, typical {plot_text(name)}<br>"
-            + value_text(one, float(record.values[p, j]), float(record.standard_errors[p, j]))
+            + feature_text(one, float(record.values[p, j]), float(record.standard_errors[p, j]))
             for one, j in zip(features, picked, strict=True)
         ],
         hoverinfo="text",
@@ -135,9 +139,17 @@ def draw_relevance(record: LVQExplanation) -> go.Figure:
             x=[100 * float(sizes[i]) for i in order],
             y=list(range(len(order))),
             orientation="h",
-            marker={"color": theme.INK},
+            marker={
+                "color": [theme.ROWS if name in record.nothing else theme.INK for name in names]
+            },
+            error_x={
+                # Nothing can be drawn for what is not known; the note says so.
+                "array": [_whisker(float(record.column_relevance_errors[i])) for i in order],
+                "color": theme.WAS,
+                "thickness": 1.5,
+            },
             hovertext=[
-                f"<b>{plot_text(name)}</b>: {percent(float(sizes[i]))}"
+                f"<b>{plot_text(name)}</b>: {share_text(record, i)}"
                 for name, i in zip(names, order, strict=True)
             ],
             hoverinfo="text",
@@ -150,6 +162,11 @@ def draw_relevance(record: LVQExplanation) -> go.Figure:
         xaxis={"title": "part of the distance", "ticksuffix": " %"},
         yaxis=theme.names_axis(plot_labels(names, 24)),
     )
+
+
+def _whisker(error: float) -> float | None:
+    """Two standard errors in percent."""
+    return 200 * error if np.isfinite(error) else None
 
 
 def has_pairs(record: LVQExplanation) -> bool:

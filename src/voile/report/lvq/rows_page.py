@@ -7,19 +7,23 @@ import plotly.graph_objects as go
 from markupsafe import Markup
 from numpy.typing import NDArray
 
+from voile.errors import SettingError
 from voile.explain.lvq import text as words
 from voile.explain.lvq.local import LVQLocalExplanation, PrototypeDecision
 from voile.explain.wording import noisy, percent, short
-from voile.rendering import draws
+from voile.figure_request import FigureRequest
+from voile.models.verdict import error_bars_text, marked
+from voile.rendering import draws, plots
 from voile.report.kit.bars import Part, draw_bars, parts_text, rank_parts, value_label
 from voile.report.kit.html import Templates, parts
 from voile.report.kit.page import compose_page
-from voile.report.kit.pictures import Picture, paint_grey, paint_signed
+from voile.report.kit.pictures import Picture, draw_pictures, paint_grey, paint_signed
+from voile.report.kit.room import draw_some
 from voile.report.kit.text import plot_text, short_names
 
 MOST_ROWS, MOST_CHANGES, MOST_MOVED = 20, 8, 6
 
-_html = Templates("lvq/rows.html", text=words)
+_html = Templates("lvq/rows.html", text=words, error_bars_text=error_bars_text)
 
 MOST_NAME = 24
 
@@ -27,17 +31,29 @@ MOST_NAME = 24
 @draws(LVQLocalExplanation)
 def draw_page(record: LVQLocalExplanation) -> str:
     """The whole page as HTML."""
-    body = draw_reading(record) + _html.given(record, MOST_ROWS)
-    for row in range(min(len(record), MOST_ROWS)):
-        body += draw_row(record, row)
+    rows = draw_some(lambda row: draw_row(record, row), min(len(record), MOST_ROWS))
+    body = draw_reading(record) + _html.given(record, len(rows)) + Markup("").join(rows)
     return compose_page(
         "Why these answers", body, record.receipt, cost=record.cost, holds_rows=True
     )
 
 
+@plots(LVQLocalExplanation)
+def plot(record: LVQLocalExplanation, request: FigureRequest) -> go.Figure:
+    """What made one row nearer to its class than to any other."""
+    request.refuse("name", "output")
+    row = request.choose_row(len(record))
+    one = record.decisions[row]
+    if record.image_shape is not None:
+        return draw_pictures(_pictures(record, one))
+    if one.wrong < 0:
+        raise SettingError(f"There is no figure of row {row}: the model knows no other class.")
+    return draw_parts(record, row)
+
+
 def draw_reading(record: LVQLocalExplanation) -> Markup:
     """How to read the rows."""
-    return _html.reading(len(record))
+    return _html.reading(record)
 
 
 def draw_row(record: LVQLocalExplanation, row: int, *, level: int = 2) -> Markup:
@@ -67,7 +83,10 @@ def _tabulate(record: LVQLocalExplanation, row: int) -> Markup:
             record.columns[i],
             words.given_text(one, int(i)),
             *(typical_text(record, p, record.columns[i]) for p in both),
-            noisy(float(sizes[i]), float(one.part_errors[i])),
+            marked(
+                noisy(float(sizes[i]), float(one.part_errors[i])),
+                nothing=record.columns[i] in record.nothing,
+            ),
         ]
         for i in np.argsort(-np.abs(sizes), kind="stable")
     ]
@@ -161,7 +180,7 @@ def find_parts(record: LVQLocalExplanation, row: int) -> list[Part]:
         told = f"{columns[i]} = {words.given_text(one, i)}"
         return label, (told, *typical_texts(record, row, columns[i]))
 
-    return rank_parts(columns, record.parts(row), one.part_errors, tell)
+    return rank_parts(columns, record.parts(row), one.part_errors, tell, nothing=record.nothing)
 
 
 def typical_texts(record: LVQLocalExplanation, row: int, column: str) -> list[str]:
@@ -181,7 +200,7 @@ def typical_text(record: LVQLocalExplanation, p: int, column: str, *, most: int 
     values, errors = record.prototypes[p], record.standard_errors[p]
     texts = [
         (f"{one.level} " if one.level is not None else "")
-        + words.value_text(one, float(values[j]), float(errors[j]))
+        + words.feature_text(one, float(values[j]), float(errors[j]))
         for j in sorted(found, key=lambda j: -values[j])[:most]
         for one in (record.features[j],)
     ]
@@ -191,7 +210,7 @@ def typical_text(record: LVQLocalExplanation, p: int, column: str, *, most: int 
 def draw_parts(record: LVQLocalExplanation, row: int) -> go.Figure:
     """Draw a bar per column, to the right what speaks for the class, to the left what against.
 
-    Whiskers are two standard errors of the privacy noise of the two prototypes.
+    Whiskers are two standard errors of the two prototypes.
     """
     one = record.decisions[row]
     wrong = words.prototype_name(record.labels, record.outputs, one.wrong)

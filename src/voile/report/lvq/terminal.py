@@ -12,6 +12,7 @@ from voile.explain.lvq import text
 from voile.explain.lvq.local import LVQLocalExplanation
 from voile.explain.lvq.overall import LVQExplanation
 from voile.explain.wording import short
+from voile.models.verdict import nothing_text
 from voile.rendering import prints
 from voile.report.kit import terminal as kit
 from voile.report.kit.bars import Part
@@ -24,6 +25,7 @@ MOST_PROTOTYPES, MOST_FEATURES, WIDE = 20, 4, 24
 def print_prototypes(console: Console, record: LVQExplanation) -> None:
     """Print the typical points."""
     kit.say(console, "Typical points", style="bold")
+    kit.say(console, text.verdicts_text(record), nothing_text(record.nothing))
     console.print(tabulate_prototypes(record))
     kit.say(console, text.relevance_text(record), text.no_rows_text(record.receipt))
     kit.print_receipt(console, record)
@@ -40,7 +42,8 @@ def print_decisions(console: Console, record: LVQLocalExplanation) -> None:
         if one.wrong >= 0 and record.image_shape is None:
             together = Part("together", (), one.gap, one.gap_error)
             console.print(kit.tabulate_parts(find_parts(record, row), after=[together]))
-        kit.say(console, text.doubt_text(one), text.changes_text(record, row))
+        doubt = text.doubt_text(one, whole=record.whole)
+        kit.say(console, doubt, text.changes_text(record, row))
         console.print()
 
     kit.print_rows(console, len(record), print_row)
@@ -74,10 +77,10 @@ def tabulate_prototypes(record: LVQExplanation) -> Table:
 def _features(record: LVQExplanation, p: int) -> str:
     texts = [
         f"{cut_text(record.features[j].name, 20)} "
-        + text.value_text(record.features[j], float(record.values[p, j]))
-        for j in record.ranked[:MOST_FEATURES]
+        + text.feature_text(record.features[j], float(record.values[p, j]))
+        for j in record.shown[:MOST_FEATURES]
     ]
-    left = len(record.features) - MOST_FEATURES
+    left = len(record.shown) - MOST_FEATURES
     return ", ".join(texts) + (f" and {short(left)} more" if left > 0 else "")
 
 

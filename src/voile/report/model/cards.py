@@ -43,6 +43,7 @@ def draw_model(estimator: PrivateEstimator) -> str:
         _html.model(
             type(estimator).__name__,
             estimator.receipt_.guarantee,
+            notes=estimator.receipt_.notes,
             units=getattr(whole, "units", ""),
             terms=terms,
             rest=rest,

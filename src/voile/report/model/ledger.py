@@ -18,13 +18,6 @@ from voile.report.kit.theme import ROWS, series_colour, series_pattern
 MOST_PARTS = 12
 """Jobs with a part of the bar of their own."""
 
-_MEANING = {
-    EntryKind.SPEND: "paid",
-    EntryKind.RESERVE: "set aside",
-    EntryKind.CHARGE: "used of what was set aside",
-    EntryKind.RELEASE: "given back",
-}
-
 _html = Templates("model/ledger.html")
 
 
@@ -45,12 +38,12 @@ class Job:
     def state(self) -> str:
         """Whether it is paid, or may still give something back."""
         if self.first.kind is EntryKind.SPEND:
-            return _MEANING[EntryKind.SPEND]
+            return EntryKind.SPEND.meaning
         used = math.fsum(one.price.loss for one in self.later if one.kind is EntryKind.CHARGE)
         given_back = any(one.kind is EntryKind.RELEASE for one in self.later)
         # What is used in full has nothing to give back, and no line that says so.
         settled = given_back or used >= self.first.price.loss * (1 - 1e-9)
-        return _MEANING[EntryKind.SPEND if settled else EntryKind.RESERVE]
+        return (EntryKind.SPEND if settled else EntryKind.RESERVE).meaning
 
 
 def draw_ledger(ledger: Ledger, entry: str) -> Markup:
@@ -75,7 +68,7 @@ def draw_ledger(ledger: Ledger, entry: str) -> Markup:
             for one in jobs
         ],
         lines=[
-            _line(ledger, one, _mark(entry, one), _MEANING[one.kind], one.price) for one in history
+            _line(ledger, one, _mark(entry, one), one.kind.meaning, one.price) for one in history
         ],
     )
 

@@ -27,20 +27,30 @@ from voile.rendering import reports
 from voile.report import ebm, locally_linear, lvq
 from voile.report.ebm.chooser import MOST_ROWS as MOST_OFFERED
 from voile.report.ebm.chooser import draw_chooser
+from voile.report.kit.assets import read_asset
 from voile.report.kit.budget import show_budget
-from voile.report.kit.html import read_asset
 from voile.report.kit.page import Section, compose_document
-from voile.report.model.facts import FAMILIES, draw_facts, guarantee_text, html
+from voile.report.kit.room import draw_some, limited
+from voile.report.model.facts import FAMILIES, draw_facts, html
+from voile.report.model.guarantee import draw_guarantee
 from voile.report.model.ledger import draw_ledger
 from voile.report.quality import evaluation as quality
-from voile.schema import Category, Schema
+from voile.schema import Category, Date, Number, Schema
 from voile.schema.columns import Column
+from voile.schema.scale import on_scale
+from voile.schema.value_texts import value_text
 from voile.version import __version__
 
 Whole = EBMExplanation | LocallyLinearExplanation | LVQExplanation
 
 MOST_EXPLAINED = 20
 """Rows that are explained in one page, of a model that is no sum."""
+
+MOST_OF_ROWS = 360_000
+"""Characters of those."""
+
+MOST_COLUMNS = 200
+"""Columns of the schema that are written out."""
 
 Floats = NDArray[np.float64]
 
@@ -94,31 +104,33 @@ def draw_report(
     if isinstance(whole, EBMExplanation):
         sections.append(Section("What people changed", "edits", _draw_edits(estimator.model_)))
     schema = estimator.model_.schema
-    limits = html.limits(receipt, schema.unit is not None)
-    written = json.dumps(schema.to_dict(), indent=2, ensure_ascii=False)
-    again = html.again(receipt, __version__, _settings(estimator.training_settings_), written)
+    limits = html.limits(receipt, schema.unit)
+    again = html.again(
+        receipt, __version__, _settings(estimator.training_settings_), _schema_text(schema)
+    )
     sections += [
         Section("What this does not protect", "limits", limits),
         Section("Versions, and how to make this again", "again", again),
     ]
     name = title if title is not None else f"Report on {FAMILIES[whole.kind].split(' (')[0]}"
-    inside = _draw_inside(name, receipt, getattr(evaluation, "receipt", None), ledger, sections)
+    measured, given = getattr(evaluation, "receipt", None), rows is not None
+    asked = (estimator.training_settings_ or {}).get("epsilon")
+    guarantee = draw_guarantee(receipt, measured, ledger, asked)
+    inside = _draw_inside(name, guarantee, receipt, measured, given, sections)
     return compose_document(name, inside, before=html.skip(), style=read_asset("model/report.css"))
 
 
 def _draw_inside(
     title: str,
+    guarantee: Markup,
     receipt: Receipt,
     measured: Receipt | None,
-    ledger: Ledger | None,
+    given: bool,
     sections: list[Section],
 ) -> Markup:
-    """The guarantee, the contents, and the sections."""
-    delta = None if ledger is None else ledger.budget.delta
+    """The guarantee, what must be known, the contents, and the sections."""
     notes = dict.fromkeys((*receipt.notes, *(() if measured is None else measured.notes)))
-    sound = receipt.has_guarantee and (measured is None or measured.has_guarantee)
-    guarantee = guarantee_text(receipt, measured, delta=delta)
-    return html.inside(title, guarantee, sound, list(notes), sections)
+    return html.inside(title, guarantee, list(notes), given, sections)
 
 
 def _draw_mismatch(evaluation: Any, model: Any) -> Markup:
@@ -166,21 +178,32 @@ def _draw_rows(estimator: Any, whole: Whole, rows: Any) -> Markup:
         )
         if not typical.names:
             return html.no_prototypes()
-        told, intro, names = estimator.explain_local(typical.table), html.typical(), typical.names
+        told, names = estimator.explain_local(typical.table), typical.names
     else:
         told = estimator.explain_local(rows)
-        intro = html.given(len(told), MOST_EXPLAINED)
         names = tuple(f"Row {i + 1}" for i in range(len(told)))
-    count = min(len(told), MOST_EXPLAINED)
-    drawn = [page.draw_row(told, i, level=3) for i in range(count)]
+    with limited(MOST_OF_ROWS):
+        count = min(len(told), MOST_EXPLAINED)
+        drawn = draw_some(lambda i: page.draw_row(told, i, level=3), count)
+    intro = html.typical() if rows is None else html.given(len(told), len(drawn))
     lead: Markup = page.draw_reading(told)
-    return lead + intro + html.chooser(names[:count], drawn)
+    return lead + intro + html.chooser(names, drawn)
 
 
 def _draw_edits(model: Any) -> Markup:
     history: tuple[Edit, ...] = getattr(model, "history", ())
     edits: tuple[Edit, ...] = getattr(model, "edits", ())
     return html.edits(ebm.model_page.draw_history(history, edits) if history else "")
+
+
+def _schema_text(schema: Schema) -> str:
+    """As JSON; of very many columns the first."""
+    told = schema.to_dict()
+    left = len(schema) - MOST_COLUMNS
+    if left > 0:
+        told["columns"] = dict(list(told["columns"].items())[:MOST_COLUMNS])
+    text = json.dumps(told, indent=2, ensure_ascii=False)
+    return text + (f"\n\nand {left:,} more columns: the model's file has all" if left > 0 else "")
 
 
 def _settings(settings: Mapping[str, Any] | None) -> str:
@@ -236,7 +259,7 @@ def typical_of_filters(bank: LocallyLinearExplanation, schema: Schema, most: int
         lower = np.array([one.lower for one in bank.features])
         upper = np.array([one.upper for one in bank.features])
         pictures = lower + bank.likeness[:most] * (upper - lower)
-        names = tuple(f"what '{name}' looks for" for name in bank.outputs[:most])
+        names = tuple(f"typical pattern of '{name}'" for name in bank.outputs[:most])
         return TypicalRows(pictures.reshape(len(pictures), *bank.image_shape), names)
     middle = {name: [_middle(column)] for name, column in schema.items()}
     return TypicalRows(middle, ("the middle of every number, and first levels",))
@@ -245,6 +268,8 @@ def typical_of_filters(bank: LocallyLinearExplanation, schema: Schema, most: int
 def _read(column: Column, features: Sequence[ExplainedFeature], values: Floats) -> list[Any]:
     if not isinstance(column, Category):
         lower, upper = features[0].lower, features[0].upper
+        if column.scale != "number":
+            return [_given(float(value), column) for value in values[:, 0]]
         return [_rounded(float(value), lower, upper) for value in values[:, 0]]
     levels = column.levels or ()
     if not features or not levels:
@@ -262,4 +287,11 @@ def _middle(column: Column) -> Any:
         return (column.levels or (None,))[0]
     if column.lower is None or column.upper is None:
         return None
-    return column.lower / 2 + column.upper / 2
+    return _given(column.lower / 2 + column.upper / 2, column)
+
+
+def _given(value: float, column: Number) -> float | str:
+    """A value as a person would give it: a whole number, or a date as text."""
+    if isinstance(column, Date):
+        return value_text(value, column.scale)
+    return float(on_scale(np.array(value), column.scale))

@@ -1,4 +1,4 @@
-// Shows the explanation of the chosen row; Plotly then draws its figures.
+// Shows the explanation of the chosen row.
 (function () {
   "use strict";
   const choice = document.getElementById("row-choice");
@@ -6,7 +6,6 @@
     for (const one of document.querySelectorAll(".told")) {
       one.classList.toggle("chosen", one.id === "told-" + choice.value);
     }
-    document.dispatchEvent(new Event("voile:shown"));
   }
   choice.addEventListener("change", show);
   show();

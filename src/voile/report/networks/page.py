@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import plotly.graph_objects as go
 from markupsafe import Markup
 from numpy.typing import NDArray
 
@@ -10,10 +11,20 @@ from voile.explain.networks import map_text
 from voile.explain.networks.map_text import NAMES, answer_text, heat_text, title_text
 from voile.explain.networks.record import HeatMaps
 from voile.explain.wording import percent
-from voile.rendering import draws
+from voile.figure_request import FigureRequest
+from voile.rendering import draws, plots
 from voile.report.kit.html import Templates, parts
 from voile.report.kit.page import compose_page
-from voile.report.kit.pictures import Floats, Picture, Pixels, paint_grey, paint_signed, rgb_of
+from voile.report.kit.pictures import (
+    Floats,
+    Picture,
+    Pixels,
+    draw_pictures,
+    paint_grey,
+    paint_signed,
+    rgb_of,
+)
+from voile.report.kit.room import draw_some
 from voile.report.kit.theme import LOWER, RAISE
 
 MOST_ROWS, MOST_CLASSES = 60, 12
@@ -33,7 +44,8 @@ _html = Templates("networks/page.html", text=map_text)
 @draws(HeatMaps)
 def draw_page(record: HeatMaps) -> str:
     """The whole page as HTML."""
-    shown, classes = range(min(len(record), MOST_ROWS)), range(len(record.outputs))[:MOST_CLASSES]
+    maps = draw_some(lambda row: place_map(record, row), min(len(record), MOST_ROWS))
+    shown, classes = range(len(maps)), range(len(record.outputs))[:MOST_CLASSES]
     answers = [
         [
             f"{row + 1}",
@@ -45,14 +57,14 @@ def draw_page(record: HeatMaps) -> str:
     ]
     body = _html.page(
         record,
-        MOST_ROWS,
+        len(maps),
         legend=place_legend(record),
-        maps=[place_map(record, row) for row in shown],
+        maps=maps,
         head=["image", "predicted", "heat for", *(f"'{record.outputs[k]}'" for k in classes)],
         answers=answers,
     )
     return compose_page(
-        "Where the network looked", body, record.receipt, cost=record.cost, holds_rows=True
+        "What the network's answer used", body, record.receipt, cost=record.cost, holds_rows=True
     )
 
 
@@ -75,18 +87,29 @@ def paint_heat(heat: Floats, image: NDArray[np.uint8]) -> Pixels:
     return painted
 
 
-def place_map(record: HeatMaps, row: int) -> Markup:
-    """An image, its heat, and both together, as a card of a page."""
+@plots(HeatMaps)
+def plot(record: HeatMaps, request: FigureRequest) -> go.Figure:
+    """One image, its heat, and both together."""
+    request.refuse("name", "output")
+    return draw_pictures(find_map(record, request.choose_row(len(record))))
+
+
+def find_map(record: HeatMaps, row: int) -> list[Picture]:
+    """An image, its heat, and both together."""
     heat, image = record.maps[row], record.pictures[row]
     shape = (heat.shape[0], heat.shape[1])
     about = f"{NAMES.get(record.method, record.method)} of {answer_text(record, row)}"
     told = heat_text(record, row)
-    pictures = [
+    return [
         Picture(paint_grey(image / 255.0, shape), "the image", f"Image {row + 1} in grey"),
         Picture(paint_signed(heat.ravel(), shape), "heat", f"Heat map, {about}. {told}"),
         Picture(paint_heat(heat, image), "heat over the image", f"Heat over the image. {told}"),
     ]
-    return parts.card(title_text(record, row), pictures, [told])
+
+
+def place_map(record: HeatMaps, row: int) -> Markup:
+    """An image with its heat as a card of a page."""
+    return parts.card(title_text(record, row), find_map(record, row), [heat_text(record, row)])
 
 
 def place_legend(record: HeatMaps) -> Markup:

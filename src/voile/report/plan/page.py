@@ -7,10 +7,11 @@ from collections.abc import Mapping
 import numpy as np
 import plotly.graph_objects as go
 
+from voile.figure_request import FigureRequest
 from voile.planning.attacker import best_rate, best_rate_gaussian, percent
 from voile.planning.record import NOTHING_SPENT, Forecast, probability_points
 from voile.planning.verdict import LIMITS, OF_THE_RANGE
-from voile.rendering import draws
+from voile.rendering import draws, plots
 from voile.report.kit import theme
 from voile.report.kit.html import Templates
 from voile.report.kit.page import compose_document
@@ -51,9 +52,17 @@ def draw_page(record: Forecast) -> str:
     return compose_document(TITLE, inside, style=_STYLE)
 
 
+@plots(Forecast)
+def plot(record: Forecast, request: FigureRequest) -> go.Figure:
+    """How the noise falls as epsilon grows, or what an attacker would get."""
+    request.refuse("row", "output")
+    drawn = {"noise": draw_noise, "attacker": draw_attacker}
+    return drawn[request.choose_name(list(drawn))](record)
+
+
 def _tabulate(record: Forecast) -> list[list[str]]:
     """What each epsilon would give, under a line of heads."""
-    noise, points = f"noise, 2 s.e. ({record.rule.units})", record.in_points
+    noise, points = f"noise, 2 SE ({record.rule.units})", record.in_points
     head = ["epsilon", "what you will see", noise, *["50 % is off by"] * points]
     rows = [[*head, "attacker is at most", "guesses right at most"]]
     for one in record.outlooks:
@@ -69,7 +78,7 @@ def _tabulate_attacker(record: Forecast) -> list[list[str]]:
     """How many an attacker finds, under a line of heads."""
     alarms = record.outlooks[0].attacker.false_alarms
     return [
-        ["found at most, if false alarms are", *map(percent, alarms)],
+        ["members recognised at most, at false alarms of", *map(percent, alarms)],
         *(
             [
                 f"epsilon {one.epsilon:g}",
@@ -167,7 +176,7 @@ def draw_attacker(record: Forecast) -> go.Figure:
             line={"color": theme.series_colour(k), "dash": theme.series_dash(k), "width": 2},
             hovertext=[
                 f"epsilon {one.epsilon:g}: at {percent(float(a))} false alarms, at most "
-                f"{percent(float(b))} are found"
+                f"{percent(float(b))} are recognised"
                 for a, b in zip(_ALARMS, found, strict=True)
             ],
             hoverinfo="text",
@@ -176,7 +185,7 @@ def draw_attacker(record: Forecast) -> go.Figure:
         x=_ALARMS.tolist(),
         y=_ALARMS.tolist(),
         mode="lines",
-        name="blind guessing",
+        name="guessing without the model",
         line={"color": theme.WAS, "dash": "dot", "width": 2},
         hoverinfo="skip",
     )

@@ -1,4 +1,4 @@
-"""A forecast in a terminal: one line per epsilon, then what it rests on."""
+"""A forecast in a terminal: the conclusion, one line per epsilon, then the assumptions."""
 
 from __future__ import annotations
 
@@ -7,28 +7,21 @@ from rich.table import Table
 from rich.text import Text
 
 from voile.planning.attacker import percent
-from voile.planning.record import NOTHING_SPENT, Forecast, probability_points
+from voile.planning.record import ATTACKER, NOTHING_SPENT, Forecast, probability_points
 from voile.rendering import prints
 from voile.report.kit.terminal import say
 
 STYLES = {"clear": "green", "broad": "yellow", "strongest": "dark_orange", "too little": "red"}
 
-_ATTACKER = (
-    "An attacker knows every other row and thinks 50:50 that you are in the table: how sure they "
-    "can be at most after seeing the model (but for rare results), and how often a "
-    "guess is right at most."
-)
-
 
 @prints(Forecast)
 def print_forecast(console: Console, record: Forecast) -> None:
     """Print a forecast."""
-    say(console, record.title, style="bold")
+    say(console, record.title)
+    say(console, record.conclusion, style="bold")
     console.print(tabulate_outlooks(record))
-    say(console, record.found_first, _ATTACKER)
-    console.print()
-    say(console, record.rule.words, *record.missing_words, *record.assumed, *record.notes)
-    say(console, NOTHING_SPENT, style="bold")
+    say(console, record.column_words, ATTACKER, record.rule.words)
+    say(console, *record.missing_words, *record.assumed, *record.notes, NOTHING_SPENT)
 
 
 def tabulate_outlooks(record: Forecast) -> Table:
@@ -36,11 +29,11 @@ def tabulate_outlooks(record: Forecast) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0))
     table.add_column("epsilon", justify="right", no_wrap=True)
     table.add_column("what you will see", no_wrap=True)
-    table.add_column(f"noise, 2 s.e.\n({record.rule.units})", justify="right")
+    table.add_column(f"noise, 2 SE\n({record.rule.units})", justify="right")
     if record.in_points:
-        table.add_column("50 % off\nby points", justify="right")
+        table.add_column("50 % is off\nby (points)", justify="right")
     table.add_column("attacker\nsure", justify="right")
-    table.add_column("guesses\nright", justify="right")
+    table.add_column("attacker\nright", justify="right")
     for one in record.outlooks:
         points = [f"{probability_points(one.noise):.2g}"] if record.in_points else []
         table.add_row(

@@ -1,18 +1,20 @@
-"""How good a model is, as a page and as a section of one: measures, calibration, groups."""
+"""How good a model is, as a page and as a section of one: measures, curves, thresholds, groups."""
 
 from __future__ import annotations
 
-import math
+from typing import Any
 
 import plotly.graph_objects as go
 from markupsafe import Markup
 
-from voile.explain.wording import short
-from voile.models.evaluation.record import Evaluation, Measure, told_figures
-from voile.rendering import draws
+from voile.figure_request import FigureRequest
+from voile.models.evaluation.measure import Measure
+from voile.models.evaluation.record import Evaluation, GroupScores, difference_texts
+from voile.rendering import draws, plots
 from voile.report.kit.html import Templates
 from voile.report.kit.page import compose_page
-from voile.report.kit.theme import INK, WAS, dress
+from voile.report.quality.curves import draw_calibration, draw_curves
+from voile.report.quality.thresholds import draw_thresholds
 
 _html = Templates("quality/evaluation.html")
 
@@ -20,77 +22,93 @@ _html = Templates("quality/evaluation.html")
 @draws(Evaluation)
 def draw_page(evaluation: Evaluation) -> str:
     """The whole page as HTML."""
-    title = f"How good a {evaluation.model} is"
+    title = f"Quality of {evaluation.model}"
     return compose_page(title, draw_section(evaluation), evaluation.receipt)
+
+
+@plots(Evaluation)
+def plot(evaluation: Evaluation, request: FigureRequest) -> go.Figure:
+    """A curve ("roc", "precision-recall"), or what happened against what was predicted."""
+    request.refuse("row", "output")
+    drawn = {one.name: one.drawing for one in draw_curves(evaluation)}
+    calibration = draw_calibration(evaluation)
+    if calibration is not None:
+        drawn["calibration"] = calibration.drawing
+    return drawn[request.choose_name(list(drawn))]
 
 
 def draw_section(evaluation: Evaluation) -> Markup:
     """All that the page tells, without a heading of its own."""
-    points = evaluation.reliability
-    words = ", ".join(
-        f"{100 * one.predicted:.0f} % predicted, {100 * one.happened.value:.0f} % happened"
-        for one in points
-    )
     return _html.section(
         evaluation,
-        measures=[_line(one) for one in evaluation.measures],
-        reliability=draw_reliability(evaluation) if points else None,
-        words=words,
+        measures=measure_lines(evaluation),
+        lead=lead_text(evaluation),
+        curves=draw_curves(evaluation),
+        thresholds=draw_thresholds(evaluation),
+        calibration=draw_calibration(evaluation),
         groups=_groups(evaluation),
     )
 
 
-def draw_reliability(evaluation: Evaluation) -> go.Figure:
-    """What happened against what was predicted."""
-    points = evaluation.reliability
-    figure = go.Figure()
-    figure.add_scatter(
-        x=[0, 100], y=[0, 100], mode="lines", hoverinfo="skip", line={"color": WAS, "width": 1}
-    )
-    figure.add_scatter(
-        x=[100 * one.predicted for one in points],
-        y=[100 * one.happened.value for one in points],
-        error_y={
-            "array": [100 * (one.happened.high - one.happened.value) for one in points],
-            "arrayminus": [100 * (one.happened.value - one.happened.low) for one in points],
-            "thickness": 1.5,
-            "width": 4,
-        },
-        mode="markers",
-        marker={"color": INK, "size": 8},
-        hovertext=[
-            f"predicted {100 * one.predicted:.1f} %, happened "
-            f"{100 * one.happened.value:.1f} %, about {one.rows:,.0f} rows"
-            for one in points
-        ],
-        hoverinfo="text",
-    )
-    return dress(figure, 340, "reliability")
+def lead_text(evaluation: Evaluation) -> str:
+    """Whether the model is of any use, in a sentence; nothing if no measure has a baseline."""
+    known = [one for one in evaluation.measures if one.baseline is not None and not one.lost]
+    if not known:
+        return ""
+    first = known[0]
+    assert first.baseline is not None
+    name, verdict = first.baseline.name, first.baseline.verdict
+    if verdict == "cannot be told from nothing":
+        return f"By its {first.name}, the model cannot be told from {name}."
+    better = "better" if first.baseline.better else "worse"
+    return f"By its {first.name}, the model is {better} than {name}: {verdict}."
 
 
-def _groups(evaluation: Evaluation) -> list[tuple[str, list[str], list[list[str]]]]:
-    """Of each column: its name, the head of its table, and a line per group."""
+def measure_lines(evaluation: Evaluation) -> list[list[str]]:
+    """Name, estimate, baseline and verdict of every measure, those of single classes last."""
+    lines = [_line(one) for one in evaluation.measures]
+    for counts in evaluation.scores:
+        lines += [_line(one, f" of '{counts.positive}'") for one in counts.measures]
+    return lines
+
+
+def _line(measure: Measure, of: str = "") -> list[str]:
+    unit = f" ({measure.unit})" if measure.unit else ""
+    known = measure.baseline
+    if known is None or measure.lost:
+        return [f"{measure.name}{of}{unit}", measure.figure, "", ""]
+    baseline = Measure("", known.value, known.low, known.high, 0.0)
+    verdict: str = known.verdict
+    if verdict != "cannot be told from nothing":
+        verdict = f"{'better' if known.better else 'worse'}: {verdict}"
+    return [f"{measure.name}{of}{unit}", measure.figure, f"{known.name} {baseline.figure}", verdict]
+
+
+def _groups(evaluation: Evaluation) -> list[dict[str, Any]]:
+    """Of each column: its name, a line per group, and what differences mean."""
     tables = []
     for column in dict.fromkeys(one.column for one in evaluation.groups):
-        mine = [one for one in evaluation.groups if one.column == column]
+        mine = tuple(one for one in evaluation.groups if one.column == column)
         head = [column, "rows", *(measure.name for measure in mine[0].measures)]
         rows = [
-            [one.level, f"{one.rows:,.0f}", *(_interval(measure) for measure in one.measures)]
+            [one.level, f"{one.rows:,.0f}", *(measure.figure for measure in one.measures)]
             for one in mine
         ]
-        tables.append((column, head, rows))
+        tables.append(
+            {
+                "column": column,
+                "head": head,
+                "rows": rows,
+                "verdict": " ".join(difference_texts(mine)),
+                "differences": _differences(mine),
+            }
+        )
     return tables
 
 
-def _line(measure: Measure) -> list[str]:
-    if math.isnan(measure.value):
-        return [measure.name, "lost in the noise", "", "", ""]
-    unit = f" ({measure.unit})" if measure.unit else ""
-    return [f"{measure.name}{unit}", *told_figures(measure), short(2 * measure.noise, digits=2)]
-
-
-def _interval(measure: Measure) -> str:
-    if math.isnan(measure.value):
-        return "lost in the noise"
-    value, low, high = told_figures(measure)
-    return f"{value} ({low} to {high})"
+def _differences(groups: tuple[GroupScores, ...]) -> list[list[str]]:
+    return [
+        [group.level, one.name, one.figure, one.verdict]
+        for group in groups
+        for one in group.differences
+    ]

@@ -6,7 +6,8 @@ import plotly.graph_objects as go
 
 from voile.explain.blackbox.quality import Quality
 from voile.explain.wording import short
-from voile.rendering import draws
+from voile.figure_request import FigureRequest
+from voile.rendering import draws, plots
 from voile.report.kit.html import Templates
 from voile.report.kit.page import compose_page
 from voile.report.kit.text import plot_labels, plot_text
@@ -26,12 +27,19 @@ def draw_page(quality: Quality) -> str:
             f"{100 * one.agreement:.1f} %",
             f"{100 * one.best_agreement:.1f} %",
             f"{one.shared:.2f}",
-            f"{one.effective:.2f}",
+            f"{one.effective_share:.2f}",
         )
         for one in (*quality.groups, quality.overall)
     ]
     body = _html.page(quality, _draw_losses(quality), rows)
     return compose_page("How good the explanations are", body, quality.receipt)
+
+
+@plots(Quality)
+def plot(quality: Quality, request: FigureRequest) -> go.Figure:
+    """What each group pays for privacy."""
+    request.refuse("name", "row", "output")
+    return _draw_losses(quality)
 
 
 def _draw_losses(quality: Quality) -> go.Figure:

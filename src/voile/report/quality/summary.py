@@ -5,13 +5,15 @@ from __future__ import annotations
 from itertools import pairwise
 
 import plotly.graph_objects as go
-from plotly.subplots import make_subplots
 
-from voile.rendering import draws
+from voile.figure_request import FigureRequest
+from voile.rendering import draws, plots
+from voile.report.kit.axis import value_ticks
 from voile.report.kit.html import Templates
 from voile.report.kit.page import compose_page
 from voile.report.kit.text import plot_labels, plot_text
-from voile.report.kit.theme import INK, RAISE, dress
+from voile.report.kit.theme import INK, RAISE, dress, names_axis
+from voile.schema.value_texts import interval_texts
 from voile.summary.summary import CategorySummary, NumberSummary, Summary
 
 _html = Templates("quality/summary.html")
@@ -20,69 +22,76 @@ _html = Templates("quality/summary.html")
 @draws(Summary)
 def draw_page(summary: Summary) -> str:
     """The whole page as HTML."""
-    body = _html.page(summary, summary_figure(summary))
+    body = _html.page(summary, [draw_column(one) for one in summary.columns])
     return compose_page("A private summary", body, summary.receipt)
 
 
-def summary_figure(summary: Summary) -> go.Figure:
-    """One small picture per column, with error bars from the noise."""
-    across = min(3, max(len(summary.columns), 1))
-    down = max(-(-len(summary.columns) // across), 1)
-    figure = make_subplots(
-        rows=down,
-        cols=across,
-        subplot_titles=[plot_text(column.name, 40) for column in summary.columns],
-        vertical_spacing=min(0.16, 0.5 / down),
+@plots(Summary)
+def plot(summary: Summary, request: FigureRequest) -> go.Figure:
+    """The noised counts of the column that is named."""
+    request.refuse("row", "output")
+    columns = {one.name: one for one in summary.columns}
+    return draw_column(columns[request.choose_name(list(columns))])
+
+
+def draw_column(column: NumberSummary | CategorySummary) -> go.Figure:
+    """The noised counts of one column, with whiskers of two standard errors."""
+    figure = go.Figure()
+    if isinstance(column, NumberSummary):
+        figure.add_trace(_number(column))
+        return dress(
+            figure,
+            250,
+            "summary",
+            xaxis={
+                "title": plot_text(column.name, 40),
+                "range": [column.edges[0], column.edges[-1]],
+                **value_ticks(column.lower, column.upper, column.scale),
+            },
+            yaxis={"title": "rows", "rangemode": "tozero", "tickformat": "~s"},
+        )
+    figure.add_trace(_category(column))
+    return dress(
+        figure,
+        22 * len(column.levels) + 80,
+        "summary",
+        bargap=0.3,
+        xaxis={"title": "rows", "rangemode": "tozero", "tickformat": "~s", "nticks": 5},
+        yaxis=names_axis(plot_labels(column.levels, 20)),
     )
-    for i, column in enumerate(summary.columns):
-        row, col = i // across + 1, i % across + 1
-        if isinstance(column, NumberSummary):
-            figure.add_trace(_number(column), row=row, col=col)
-        else:
-            figure.add_trace(_category(column), row=row, col=col)
-            figure.update_xaxes(
-                tickvals=list(range(len(column.levels))),
-                ticktext=plot_labels(column.levels, 20),
-                row=row,
-                col=col,
-            )
-    return dress(figure, 90 + 210 * down, "summary")
 
 
 def _number(column: NumberSummary) -> go.Bar:
     edges, counts = column.edges, column.counts
-    widths = [b - a for a, b in pairwise(edges)]
     return go.Bar(
         x=[(a + b) / 2 for a, b in pairwise(edges)],
         y=counts,
-        width=widths,
+        width=[b - a for a, b in pairwise(edges)],
         marker={"color": INK, "line": {"color": "white", "width": 0.5}},
-        error_y={
-            "array": [2 * error for error in column.standard_errors],
-            "color": RAISE,
-            "thickness": 1,
-            "width": 0,
-        },
-        hovertemplate="%{x:.4g}: %{y:,.0f} rows<extra></extra>",
+        error_y=_whiskers(column.standard_errors),
+        hovertext=[
+            f"<b>{text}</b><br>{count:,.0f} rows"
+            for text, count in zip(interval_texts(edges, column.scale), counts, strict=True)
+        ],
+        hoverinfo="text",
     )
 
 
 def _category(column: CategorySummary) -> go.Bar:
     # Positions, not the levels themselves: plotly would read some levels as numbers or dates.
     return go.Bar(
-        x=list(range(len(column.levels))),
-        y=list(column.counts),
-        width=0.7,
+        x=list(column.counts),
+        y=list(range(len(column.levels))),
+        orientation="h",
         marker={"color": INK},
-        error_y={
-            "array": [2 * column.standard_error] * len(column.counts),
-            "color": RAISE,
-            "thickness": 1,
-            "width": 3,
-        },
+        error_x=_whiskers([column.standard_error] * len(column.counts)),
         hovertext=[
-            f"{plot_text(level)}: {count:,.0f} rows"
+            f"<b>{plot_text(level)}</b><br>{count:,.0f} rows"
             for level, count in zip(column.levels, column.counts, strict=True)
         ],
         hoverinfo="text",
     )
+
+
+def _whiskers(errors: tuple[float, ...] | list[float]) -> dict[str, object]:
+    return {"array": [2 * one for one in errors], "color": RAISE, "thickness": 1, "width": 3}

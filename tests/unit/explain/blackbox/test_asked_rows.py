@@ -58,7 +58,7 @@ def told(explanation):
     return json.dumps(data, sort_keys=True)
 
 
-TOLD = ("seq", "who", "what", "kind", "plan", "price_loss", "price_chance", "total_loss", "alone")
+TOLD = ("seq", "who", "what", "kind", "plan", "price_loss", "price_failure", "total_loss", "alone")
 
 
 def of_file(path):
@@ -92,11 +92,11 @@ def world(folder, strategy, asked, questions, rows=X):
     seen = []
     with fixed_noise(5):
         first = make(strategy, Ledger(folder / "l.db", BUDGET), rows=rows)
-        first.explain(asked)
+        first.explain_slopes(asked)
         for explainer in (first, make(strategy, Ledger(folder / "l.db"), rows=rows)):
             for row in questions:
                 try:
-                    seen.append(told(explainer.explain([row])))
+                    seen.append(told(explainer.explain_slopes([row])))
                 except BudgetExceeded as error:
                     seen.append(str(error))
             seen += [explainer.history(), explainer.receipt_.guarantee, explainer.receipt_.notes]
@@ -128,7 +128,7 @@ def test_a_person_who_is_removed_and_not_asked_about_changes_paid_values_alone(t
         values = [(one.pop("values"), one.pop("intercepts")) for one in answers]
         for one in answers:
             # Of the released values, and of what noise is left in them.
-            for name in ("standard_errors", "intercept_errors", "reach"):
+            for name in ("standard_errors", "intercept_errors", "distance"):
                 one.pop(name)
         others = [one for one in seen if not isinstance(one, str) or one[0] != "{"]
         found.append((values, (answers, others, in_file)))
@@ -140,14 +140,14 @@ def test_others_see_the_same_of_a_summary_which_keeps_nothing_of_questions(tmp_p
     with fixed_noise(5):
         explainer = make("summary", Ledger(tmp_path / "l.db", BUDGET))
     before = (tmp_path / "l.db").read_bytes()
-    first = told(explainer.explain(OTHERS))
+    first = told(explainer.explain_slopes(OTHERS))
     state = {name: id(one) for name, one in vars(explainer).items()}
-    explainer.explain(X[:3])
-    assert told(explainer.explain(OTHERS)) == first
+    explainer.explain_slopes(X[:3])
+    assert told(explainer.explain_slopes(OTHERS)) == first
     assert (tmp_path / "l.db").read_bytes() == before
     assert [one.name for one in tmp_path.iterdir()] == ["l.db"]
     assert state == {name: id(one) for name, one in vars(explainer).items()}
-    assert vars(explainer._answerer).keys() == {"_population", "_settings"}
+    assert vars(explainer._opened.answerer).keys() == {"_population", "_settings"}
     assert explainer.history() == ()
 
 
@@ -159,23 +159,25 @@ def test_the_comparison_of_worlds_notices_shared_questions(tmp_path):
         folder.mkdir()
         with fixed_noise(5):
             explainer = make("adaptive", Ledger(folder / "l.db", BUDGET))
-            explainer.explain(X[[person]])
-            found.append(told(explainer.explain(OTHERS)))
+            explainer.explain_slopes(X[[person]])
+            found.append(told(explainer.explain_slopes(OTHERS)))
     assert found[0] != found[1]
 
 
 def test_only_who_knows_a_row_exactly_finds_that_it_was_asked_about():
     """Documented: a repeated question is free. The next number is another question."""
     ledger = Ledger(BUDGET)
-    make(ledger=ledger).explain(X[:1])
+    make(ledger=ledger).explain_slopes(X[:1])
     lines = len(ledger.history())
     near = X[:1] + 1e-4
     other = make(ledger=ledger)
-    assert other.explain(X[:1]).answered == ("stored",)
+    assert other.explain_slopes(X[:1]).answered == ("stored",)
     assert len(ledger.history()) == lines
-    assert other.explain(near).answered == ("release",)
+    assert other.explain_slopes(near).answered == ("release",)
     # Under a name of one's own, not even that.
-    assert make(ledger=ledger, name="mine", epsilon=1.0).explain(X[:1]).answered == ("release",)
+    assert make(ledger=ledger, name="mine", epsilon=1.0).explain_slopes(X[:1]).answered == (
+        "release",
+    )
 
 
 # -- shared questions ------------------------------------------------------------------------------
@@ -204,9 +206,9 @@ def test_offline_answers_are_made_of_released_values_alone(strategy):
         ledger = Ledger(BUDGET)
         with fixed_noise(3):
             explainer = make(strategy, ledger, of=of, shared_questions=True)
-            said = explainer.explain(OTHERS).scores
+            said = explainer.explain_slopes(OTHERS).scores
             offline = make("offline", ledger, of=of)
-            found = offline.explain([[0.3, 0.7], [0.31, 0.7]])
+            found = offline.explain_slopes([[0.3, 0.7], [0.31, 0.7]])
         assert found.answered == ("offline", "offline")
         assert not hasattr(explainer.history()[0], "score")
         seen.append((said.tolist(), found.values.tolist(), found.intercepts.tolist()))
@@ -218,10 +220,10 @@ def test_offline_answers_are_made_of_released_values_alone(strategy):
 def test_offline_answers_are_the_mean_of_earlier_ones_near_ones_most(intercept):
     with fixed_noise(2):
         explainer = make("release", epsilon=math.inf, shared_questions=True, intercept=intercept)
-        explainer.explain(OTHERS)
-        ledger, book = explainer._allowance.ledger, explainer._book
+        explainer.explain_slopes(OTHERS)
+        ledger, book = explainer._opened.allowance.ledger, explainer._opened.book
         offline = make("offline", ledger, epsilon=math.inf, intercept=intercept)
-        near = offline.explain(OTHERS[:1] + 1e-3)
+        near = offline.explain_slopes(OTHERS[:1] + 1e-3)
     first, second = explainer.history()
     between = np.linalg.norm(near.coefficients[0] - first.phi) / np.linalg.norm(
         second.phi - first.phi
@@ -234,8 +236,8 @@ def test_offline_answers_are_the_mean_of_earlier_ones_near_ones_most(intercept):
 
 def test_a_reused_answer_does_not_tell_where_the_other_was_asked():
     explainer = make("adaptive", steps=100, queries=40)
-    explainer.explain([[0.5, 0.5]])
-    assert explainer.explain([[0.51, 0.5]]).answered == ("reused",)
+    explainer.explain_slopes([[0.5, 0.5]])
+    assert explainer.explain_slopes([[0.51, 0.5]]).answered == ("reused",)
     first, second = explainer.history()
     assert not np.array_equal(first.point, second.point)
     assert np.array_equal(first.phi, second.phi)
@@ -294,7 +296,7 @@ def search(folder, secrets):
 
 def secrets_of(explainer, asked, scores):
     """Values, points and scores of asked rows, in all spellings."""
-    points = explainer._questions.read(asked).points
+    points = explainer._opened.questions.read(asked).points
     numbers = [one for number in (*asked.ravel(), *scores.ravel()) for one in spellings(number)]
     return {*numbers, *(one for point in points for one in whole(point))}
 
@@ -306,10 +308,10 @@ def test_no_value_of_an_asked_row_is_in_any_file(tmp_path, strategy, monkeypatch
     asked = np.array([[0.123456789012, 0.765432109876], [0.918273645, 0.192837465]])
     ledger = Ledger(tmp_path / "l.db", BUDGET)
     if strategy == "offline":
-        make("release", ledger, shared_questions=True).explain(OTHERS)
+        make("release", ledger, shared_questions=True).explain_slopes(OTHERS)
     explainer = make(strategy, ledger)
-    found = explainer.explain(asked)
-    explainer.explain(asked)
+    found = explainer.explain_slopes(asked)
+    explainer.explain_slopes(asked)
     explainer.quality(asked, asked=asked)
     secrets = secrets_of(explainer, asked, found.scores)
     assert len(secrets) > 40
@@ -318,7 +320,7 @@ def test_no_value_of_an_asked_row_is_in_any_file(tmp_path, strategy, monkeypatch
     (tmp_path / "saved.json").write_text(found.to_json())
     assert search(tmp_path, secrets)
     (tmp_path / "saved.json").unlink()
-    points = explainer._questions.read(asked).points
+    points = explainer._opened.questions.read(asked).points
     raw = points[0].tobytes() * 3
     for text in (
         json.dumps({"point": points[0].tolist()}),
@@ -339,7 +341,7 @@ def test_no_unlisted_level_and_no_text_that_was_asked_about_is_in_any_file(tmp_p
         return np.asarray(rows["dose"]) * 0.5
 
     explainer = make("release", Ledger(tmp_path / "l.db", BUDGET), of=of, rows=table, schema=schema)
-    explainer.explain(table.iloc[2:3])
+    explainer.explain_slopes(table.iloc[2:3])
     texts = ["a fine film by jane doe", "dull"] * 30
     reader = PrivateExplainer(
         lambda words: np.asarray(words)[:, 0] * 0.5,
@@ -350,21 +352,21 @@ def test_no_unlisted_level_and_no_text_that_was_asked_about_is_in_any_file(tmp_p
         queries=3,
         steps=4,
     )
-    assert reader.explain(texts[:1]).texts == (texts[0],)
+    assert reader.explain_slopes(texts[:1]).texts == (texts[0],)
     assert search(tmp_path, {b"secret ward", b"jane", b"film"}) == set()
 
 
 @pytest.mark.parametrize("strategy", [*ALONE, *LEARNING])
 def test_seals_have_one_length_and_names_are_no_plain_digests(tmp_path, strategy):
     explainer = make(strategy, Ledger(tmp_path / "l.db", BUDGET), queries=3)
-    explainer.explain(X[:2])
+    explainer.explain_slopes(X[:2])
     if strategy in LEARNING:
         for row in (X[:1] + 1e-3, [[0.0, 0.0]], [[1.0, 1.0]], [[0.0, 1.0]], [[1.0, 0.0]]):
-            explainer.explain(row)
-    stored = {name: one for name, one in explainer._book.all().items() if "answer:" in name}
+            explainer.explain_slopes(row)
+    stored = {name: one for name, one in explainer._opened.book.all().items() if "answer:" in name}
     assert len({len(one["sealed"]) for one in stored.values()}) == 1
     assert all(set(one) == {"sealed", "noise"} for one in stored.values())
-    points = explainer._questions.read(X[:2]).points
+    points = explainer._opened.questions.read(X[:2]).points
     plain = {f"answer:{hashlib.sha256(one.tobytes()).hexdigest()}" for one in points}
     keyed = {
         f"answer:{Seals.of(key, 'default', 'explainer', shared=False).name(one)}"
@@ -380,11 +382,11 @@ def test_seals_have_one_length_and_names_are_no_plain_digests(tmp_path, strategy
 def test_an_answer_is_opened_by_its_row_alone(tmp_path):
     ledger = Ledger(tmp_path / "l.db", BUDGET)
     explainer = make(ledger=ledger)
-    explainer.explain(X[:2])
-    first, second = explainer._questions.read(X[:2]).points
+    explainer.explain_slopes(X[:2])
+    first, second = explainer._opened.questions.read(X[:2]).points
     key = open_key(ledger, make=False)
     seals = Seals.of(key, ledger.dataset, "explainer", shared=False)
-    stored = explainer._book.all()[f"answer:{seals.name(first)}"]["sealed"]
+    stored = explainer._opened.book.all()[f"answer:{seals.name(first)}"]["sealed"]
     assert np.array_equal(Answer.from_bytes(seals.open(stored, first)).point, first)
     for other in (second, None):
         with pytest.raises(LedgerMismatch, match="cannot be opened"):
@@ -404,10 +406,10 @@ def test_a_restart_finds_answers_only_with_the_right_key(tmp_path, strategy):
     def begin():
         return make(strategy, Ledger(tmp_path / "l.db", BUDGET))
 
-    first = begin().explain(X[:2])
+    first = begin().explain_slopes(X[:2])
     again = begin()
-    assert again.explain(X[:2]).answered == ("stored", "stored")
-    assert np.array_equal(again.explain(X[:2]).values, first.values)
+    assert again.explain_slopes(X[:2]).answered == ("stored", "stored")
+    assert np.array_equal(again.explain_slopes(X[:2]).values, first.values)
     lines = len(Ledger(tmp_path / "l.db").history())
     path = tmp_path / f"l.db{SUFFIX}"
     right = path.read_bytes()
@@ -419,7 +421,7 @@ def test_a_restart_finds_answers_only_with_the_right_key(tmp_path, strategy):
     with pytest.raises(LedgerMismatch, match="another key"):
         begin()
     path.write_bytes(right)
-    assert begin().explain(X[:1]).answered == ("stored",)
+    assert begin().explain_slopes(X[:1]).answered == ("stored",)
     assert len(Ledger(tmp_path / "l.db").history()) == lines
 
 
@@ -429,9 +431,9 @@ def test_a_database_needs_a_named_key_before_anything_is_paid(tmp_path, monkeypa
     with pytest.raises(SettingError, match="key='FILE'"):
         make(ledger=ledger)
     assert not ledger.history()
-    assert make("summary", ledger, epsilon=1.0).explain(X[:1])  # needs none
+    assert make("summary", ledger, epsilon=1.0).explain_slopes(X[:1])  # needs none
     named = make(ledger=ledger, key=tmp_path / "key", name="named", epsilon=1.0)
-    assert named.explain(X[:1]).answered == ("release",)
+    assert named.explain_slopes(X[:1]).answered == ("release",)
 
 
 def rewrite(path, change):
@@ -468,14 +470,14 @@ def odd(rows):
 @pytest.mark.parametrize("change", [swapped, old, cut, odd])
 @pytest.mark.parametrize("strategy", ["release", "adaptive"])
 def test_answers_that_were_changed_are_refused(tmp_path, strategy, change):
-    make(strategy, Ledger(tmp_path / "l.db", BUDGET)).explain([[0.0, 0.0], [1.0, 1.0]])
+    make(strategy, Ledger(tmp_path / "l.db", BUDGET)).explain_slopes([[0.0, 0.0], [1.0, 1.0]])
     rewrite(tmp_path / "l.db", change)
     with pytest.raises(LedgerMismatch, match="Put a good copy back"):
-        make(strategy, Ledger(tmp_path / "l.db")).explain([[0.0, 0.0]])
+        make(strategy, Ledger(tmp_path / "l.db")).explain_slopes([[0.0, 0.0]])
 
 
 def test_answers_of_a_version_that_kept_rows_are_refused(tmp_path):
-    make(ledger=Ledger(tmp_path / "l.db", BUDGET)).explain(X[:1])
+    make(ledger=Ledger(tmp_path / "l.db", BUDGET)).explain_slopes(X[:1])
     rewrite(tmp_path / "l.db", lambda rows: [("model", "[[0.1]]")])
     with pytest.raises(LedgerMismatch, match="earlier version"):
         make(ledger=Ledger(tmp_path / "l.db"))
@@ -487,9 +489,11 @@ def test_answers_of_a_version_that_kept_rows_are_refused(tmp_path):
 def test_an_answer_comes_back_to_the_bit():
     with fixed_noise(1):
         explainer = make("release", shared_questions=True)
-        explainer.explain(X[:1])
+        explainer.explain_slopes(X[:1])
     (answer,) = explainer.history()
-    odd_one = replace(answer, errors=np.full((2, 1), math.inf), reach=5e-324, effective=math.inf)
+    odd_one = replace(
+        answer, errors=np.full((2, 1), math.inf), distance=5e-324, effective_share=math.inf
+    )
     for one in (answer, odd_one, answer.copied("stored")):
         data = one.to_bytes()
         assert Answer.from_bytes(data).to_bytes() == data

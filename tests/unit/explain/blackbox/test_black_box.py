@@ -16,7 +16,8 @@ from sklearn.svm import LinearSVC
 
 from voile import Category, EBMClassifier, EBMRegressor, Number, Schema
 from voile.errors import ModelError, SettingError
-from voile.explain.blackbox.rows.black_box import BATCH_ROWS, read_model
+from voile.explain.blackbox.rows.black_box import BATCH_ROWS
+from voile.explain.blackbox.rows.given_model import read_model
 from voile.explain.blackbox.rows.given_rows import read_rows
 
 X = np.random.default_rng(0).normal(size=(200, 3))

@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from influence_records import census_influences
+from surrogate_records import census_surrogate
 
 from voile.explain.blackbox.answers.answer import Answer, unknown
 from voile.explain.blackbox.quality import Quality, measure_quality
@@ -31,9 +31,9 @@ def answer(point, phi, offset):
         offset=offset,
         offset_errors=np.zeros_like(offset),
         agreement=unknown(1),
-        explained=unknown(1),
-        effective=math.inf,
-        reach=math.inf,
+        r2=unknown(1),
+        effective_share=math.inf,
+        distance=math.inf,
         answered="summary",
     )
 
@@ -55,7 +55,7 @@ def measured(groups=None):
         for point, one in zip(points[4:8], good, strict=True)
     ]
     return measure_quality(
-        [*good, *poor], points, labels, SETTINGS, census_influences().receipt, groups, "kind"
+        [*good, *poor], points, labels, SETTINGS, census_surrogate().receipt, groups, "kind"
     )
 
 

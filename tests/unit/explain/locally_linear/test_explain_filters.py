@@ -300,7 +300,7 @@ def test_pictures_of_another_shape_are_refused():
     assert len(explain_local(model, picture_rows(model)[..., None])) == 4
     with pytest.raises(DataError, match=r"give an array of shape \(rows, 6, 5\)"):
         explain_local(model, np.zeros((2, 5, 6)))
-    with pytest.raises(DataError, match="train the model with image_shape"):
+    with pytest.raises(DataError, match="train the model on pictures"):
         explain_local(ward_model(), np.zeros((2, 2, 2)))
 
 
@@ -363,8 +363,8 @@ def test_much_noise_is_said_to_be_chance():
     texts = [str(explain_global(ward_model(error=error))) for error in (0.0, 0.1, 4.5, 50.0)]
     assert "noise" not in texts[0].split("Numbers:")[0]
     assert "of what is seen" in texts[1]
-    assert "mostly chance" not in texts[1]
-    assert "mostly chance" in texts[2]
+    assert "mostly error" not in texts[1]
+    assert "mostly error" in texts[2]
     assert "as strong as what is seen" in texts[3]
 
 
@@ -432,9 +432,9 @@ def test_data_of_another_kind_are_refused():
 def test_texts_say_what_there_is():
     bank = explain_global(ward_model(taught_by="a forest of 10 trees"))
     text = str(bank)
-    assert "3 filters for each of 3 classes" in text
+    assert "3 linear maps for each of 3 classes" in text
     assert "learned from a teacher: a forest of 10 trees." in text
-    assert "no row was read for them" in text
+    assert "no row was read" in text
     assert "No row of the training table is shown" in text
     assert "(1, 1e-06)-differential privacy" in text
     assert "no row was read" not in str(explain_global(ward_model(maps=1)))
@@ -452,7 +452,7 @@ def test_texts_of_rows_add_up():
     assert "52 other columns" in text
     assert "2 more rows" in text
     assert "base: all as on average" in text
-    assert "Filters of 'diagnosis" in text
+    assert "Linear maps of 'diagnosis" in text
     assert "no other class than 'only'" in str(
         explain_local(filter_model({"x": Number(0, 1)}, ["only"]), {"x": [0.5]})
     )

@@ -345,7 +345,7 @@ class Twice(nn.Module):
 
 REFUSED = [
     ({"method": "lime"}, SettingError, "method must be one of"),
-    ({"method": "smooth_grad", "layer": "first"}, SettingError, "looks at no layer"),
+    ({"method": "smooth_grad", "layer": "first"}, SettingError, "uses no layer"),
     ({"layer": "third"}, SettingError, "no layer 'third'.*first, second, shortcut"),
     ({"layer": "head"}, SettingError, "no feature maps"),
     ({"layer": ""}, SettingError, "no layer ''"),

@@ -391,7 +391,11 @@ ODD_SCHEMAS = {
 def test_odd_tables_fit(kind, columns, epsilon):
     schema = Schema(columns, target=TARGETS[kind])
     for name, (X, y) in odd_tables(kind).items():
-        model = fit(kind, X, y, schema=schema, epsilon=epsilon, bins=4)
+        try:
+            model = fit(kind, X, y, schema=schema, epsilon=epsilon, bins=4)
+        except NothingFound:
+            assert (kind, name) == (EBMClassifier, "strange target")
+            continue
         answers = outputs_of(model, {"age": [None, 1.0, 99.0], "job": [None, "nurse", "x"]})
         assert np.isfinite(answers).all(), name
         assert np.isfinite(numbers_of(model)).all(), name
@@ -399,6 +403,7 @@ def test_odd_tables_fit(kind, columns, epsilon):
 
 @pytest.mark.parametrize("name", odd_tables(EBMClassifier))
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.filterwarnings("ignore::voile.errors.GuessedTargetWarning")
 def test_odd_tables_without_a_schema_fit_or_say_why(kind, name):
     X, y = odd_tables(kind)[name]
     for epsilon in (0.5, math.inf):

@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 from voile.models.evaluation import measures
+from voile.models.evaluation.cutting import Predicted
+from voile.models.evaluation.error_queries import ERROR_CUTS, error_parts
+from voile.models.evaluation.errors import Clip, ErrorFigures
 from voile.models.evaluation.intervals import Counted, Share, mean_share
-from voile.models.evaluation.of_numbers import Errors
-from voile.models.evaluation.queries import ERROR_CUTS
+from voile.models.evaluation.scores import ScoreHistogram, auroc, auroc_room
 
 RUNS = 2000
 ENOUGH = 0.93
@@ -19,6 +21,16 @@ def noised(counts, noise, rng):
     return Counted(
         np.asarray(counts, dtype=float) + noise * rng.standard_normal(len(counts)), noise
     )
+
+
+def histogram(counts, noise, rng):
+    """Counts of cells with independent noise, none below 0."""
+    values = np.maximum(counts + noise * rng.standard_normal(counts.shape), 0.0)
+    return ScoreHistogram(values, noise**2 * np.eye(len(counts)), 1)
+
+
+def exactly(predicted):
+    return Predicted(predicted, np.zeros(len(predicted)), np.zeros(len(predicted)))
 
 
 def covers(found, truth):
@@ -76,15 +88,15 @@ def test_calibration(tilt, rows, noise):
     for _ in range(RUNS):
         there = rng.multinomial(rows, np.full(9, 1 / 9))
         yes = rng.binomial(there, happens)
-        counted = noised(np.stack([there - yes, yes], axis=1).ravel(), noise, rng)
-        held += covers(measures.calibration_error(counted, predicted, np.zeros(9), 0.95), truth)
+        counted = histogram(np.stack([there - yes, yes], axis=1), noise, rng)
+        held += covers(measures.calibration_error(counted, exactly(predicted), 0.95), truth)
     assert held / RUNS >= ENOUGH
 
 
 def test_calibration_without_noise_and_gaps_is_near_zero():
     predicted = np.array([0.25, 0.75])
-    counted = Counted(np.array([3e6, 1e6, 1e6, 3e6]), 0.0)
-    found = measures.calibration_error(counted, predicted, np.zeros(2), 0.95)
+    counted = ScoreHistogram(np.array([[3e6, 1e6], [1e6, 3e6]]), np.zeros((2, 2)), 1)
+    found = measures.calibration_error(counted, exactly(predicted), 0.95)
     assert found.value == 0
     assert found.high < 0.002
 
@@ -106,10 +118,9 @@ def test_errors_of_which_some_are_gross(gross, rows, noise):
         errors = np.where(rng.random(rows) < gross, far, rng.standard_normal(rows))
         cells = np.searchsorted(ERROR_CUTS, np.abs(errors) / width, side="right")
         sizes = noised(np.bincount(cells, minlength=len(ERROR_CUTS) + 2), noise, rng)
-        found = Errors.of(sizes, width, 0.95)
-        cut = np.clip(errors / found.clip, -1, 1)
-        sums = noised([rows, cut.sum(), (cut**2).sum(), np.abs(cut).sum()], 2 * noise, rng)
-        for one in found.measures(sums):
+        clip = Clip.of(sizes, width, 0.95)
+        sums = noised(error_parts(errors / clip.clip).sum(axis=0), 2 * noise, rng)
+        for one in ErrorFigures(clip, sums).measures():
             held[one.name] += covers(one, truth[one.name])
     # Few gross errors make a sum far from normal: its chance is told by the few that were there.
     enough = ENOUGH if gross * rows > 20 or not gross else 0.85
@@ -117,17 +128,15 @@ def test_errors_of_which_some_are_gross(gross, rows, noise):
 
 
 def test_the_area_of_a_nearly_perfect_order_is_inside():
-    """All the doubt is in one interval of scores, in which both classes are."""
+    """All the doubt is in one cell of scores, in which both classes are."""
     counts = np.array([[500.0, 0.0], [20.0, 20.0], [0.0, 500.0]])
-    below, above = measures.auroc_room(counts)
-    best = 1.0
-    value = float(measures.auroc(counts[None])[0])
-    assert value - below <= 1 - 0.5 * (20 / 520) ** 2 + 1e-12
-    assert value + above >= best - 1e-12
+    value = float(auroc(counts))
+    assert value == pytest.approx(1 - 0.5 * (20 / 520) ** 2, abs=1e-12)
+    assert value + auroc_room(counts) >= 1.0 - 1e-12
 
 
 @pytest.mark.parametrize("width", [1.0, 2.0])
-def test_the_area_of_binormal_scores_is_inside_for_any_number_of_intervals(width):
+def test_the_area_of_binormal_scores_is_inside_for_any_number_of_cells(width):
     rng = np.random.default_rng(6)
     no, yes = rng.normal(0, 1, 200_000), rng.normal(width, 1, 200_000)
     from scipy.stats import norm
@@ -138,6 +147,5 @@ def test_the_area_of_binormal_scores_is_inside_for_any_number_of_intervals(width
         counts = np.stack(
             [np.bincount(np.digitize(one, cuts), minlength=intervals) for one in (no, yes)], axis=1
         ).astype(float)
-        value = float(measures.auroc(counts[None])[0])
-        below, above = measures.auroc_room(counts)
-        assert value - below - 0.002 <= truth <= value + above + 0.002
+        value = float(auroc(counts))
+        assert value - 0.002 <= truth <= value + auroc_room(counts) + 0.002

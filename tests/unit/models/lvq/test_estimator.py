@@ -607,7 +607,7 @@ def test_odd_tables_fit_or_say_why(columns, tmp_path):
             try:
                 model = fit(kind, rows, target, schema=schema, **settings)
             except NothingFound:
-                assert not schema.known, name
+                assert not schema.known or name in ("no target", "strange target"), name
                 continue
             answers = model.decision_function({"age": [None, 1.0, 99.0], "job": [None, "nurse", 1]})
             assert np.isfinite(answers).all(), (name, settings)

@@ -123,7 +123,7 @@ def test_what_the_schema_lacks_is_found_privately():
         model = classifier(schema=None, lot=1.0, steps=2).fit(images / 255.0, classes)
     labels = [line.label for line in model.receipt_.lines]
     assert "range of pixels" in labels
-    assert any("categories" in label for label in labels)
+    assert "classes of the target" in labels
     assert sorted(model.classes_) == ["lying", "standing"]
     assert {(c.lower, c.upper) for c in model.model_.schema.values()} == {(0.0, 1.0)}
     assert model.model_.standard.bits == 16
@@ -312,7 +312,6 @@ def test_units_of_several_rows_are_not_sampled():
     [
         {"architecture": "nothing"},
         {"placement": "gradcam"},
-        {"image_shape": None},
         {"image_shape": (8,)},
         {"image_shape": (8, 8.0)},
         {"image_shape": (8, 9)},
@@ -378,3 +377,17 @@ def test_tiny_tables_are_trained_on_noise(rows):
     images, classes = pictures(2)
     model = classifier().fit(images[:rows], classes[:rows])
     assert np.isfinite(model.predict_proba(images)).all()
+
+
+def test_pictures_in_their_shape_need_no_words(tmp_path):
+    X, y = pictures(60)
+    classes = ["lying", "standing"]
+    model = NetworkClassifier(epsilon=math.inf, classes=classes, steps=1, random_state=0)
+    model.fit(X, y)
+    assert model.image_shape is None
+    assert model.model_.image_shape == (SIDE, SIDE)
+    assert model.classes_.tolist() == classes
+    again = voile.load(model.save(tmp_path / "m.voile"))
+    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+    with pytest.raises(SettingError, match="or an array of pictures"):
+        NetworkClassifier(epsilon=1.0).fit(X.reshape(len(X), -1), y)

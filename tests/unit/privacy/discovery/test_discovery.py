@@ -8,12 +8,22 @@ import pytest
 from voile import Budget, Category, Ledger, Number, Schema, protect
 from voile.errors import SchemaError
 from voile.privacy.calibrate import calibrate
-from voile.privacy.discovery import complete, discovery_shape, find_bounds, find_histogram
+from voile.privacy.discovery import (
+    complete,
+    discovery_shape,
+    find_bounds,
+    find_histogram,
+    find_levels,
+    target_part,
+)
+from voile.privacy.discovery.classes import LIKELY, FoundClasses, find_classes
+from voile.privacy.discovery.histogram import CELLS, FANOUT
 from voile.privacy.discovery.missing import unknown
-from voile.privacy.discovery.tree import CELLS, FANOUT
-from voile.privacy.events import Gaussian, Plan, Unprotected
+from voile.privacy.events import Gaussian, Plan, Threshold, Unprotected
 from voile.privacy.noise import fixed_noise
 from voile.privacy.sources.source import TARGET
+
+pytestmark = pytest.mark.filterwarnings("ignore::voile.errors.GuessedTargetWarning")
 
 ROWS = 5_000
 DRAW = np.random.default_rng(0)
@@ -45,7 +55,7 @@ SHAPES = {
 def bounds_of(values, plan=EPSILON_1):
     table = protect({"a": values}, schema=Schema({"a": Number()}))
     with fixed_noise(1):
-        return find_bounds(table, "a", ticket_for(table, plan))
+        return find_bounds(table, "a", ticket_for(table, plan)).column
 
 
 @pytest.mark.parametrize("values", SHAPES.values(), ids=SHAPES)
@@ -167,7 +177,7 @@ def test_whole_numbers_are_never_cut(numbers, lower):
 def test_bounds_of_whole_numbers_are_whole(values):
     table = protect({"a": values}, schema=Schema({"a": Number(whole=True, missing=False)}))
     with fixed_noise(1):
-        found = find_bounds(table, "a", ticket_for(table, EPSILON_1))
+        found = find_bounds(table, "a", ticket_for(table, EPSILON_1)).column
     assert found.whole
     assert not found.missing
     assert found.lower.is_integer()
@@ -247,7 +257,6 @@ def test_nothing_stays_unknown(target, epsilon):
     assert sum(grant.openings.values()) == lacking == sum(e.count for e in grant.plan.events)
     if isinstance(target, Category):
         assert set(done.schema.target.levels) == {"no", "yes"}
-    assert (TARGET in unknown(table.schema)[0]) == (target == Number())
 
 
 def test_a_complete_schema_costs_nothing():
@@ -256,3 +265,103 @@ def test_a_complete_schema_costs_nothing():
     table = protect({"a": [1.0], "b": ["x"]}, [0.5], schema=schema)
     grant = Ledger(Budget(1, 1e-6)).pay(Plan(()), table, "nothing")
     assert complete(table, grant) is table
+
+
+# -- classes ---------------------------------------------------------------------------------------
+
+
+def classes_of(y, sigma=20.0, seed=1):
+    table = protect(
+        {"a": np.zeros(len(y))}, y, schema=Schema({"a": Number(0, 1)}, target=Category())
+    )
+    plan = Plan.of(look=Threshold(1, sigma, 1e-8) if sigma else Unprotected(1))
+    ledger = Ledger(Budget(math.inf, 0.5))
+    with fixed_noise(seed):
+        return find_classes(table, ledger.pay(plan, table, "test").take("look"))
+
+
+def test_classes_that_are_numbers_need_no_threshold():
+    # Names would need more than 1 + 5.6 * 16 rows; these seeds are always the same.
+    seeds = range(20)
+    numbers = [classes_of(np.repeat([0, 1, 2], 90), 16.0, seed) for seed in seeds]
+    names = [classes_of(np.repeat(["a", "b", "c"], 90), 16.0, seed) for seed in seeds]
+    assert sum(one == FoundClasses((0, 1, 2)) for one in numbers) >= 15
+    assert sum(len(one.classes) == 3 for one in names) <= 5
+
+
+@pytest.mark.parametrize("rows", [0, 1, 5, 40])
+def test_two_classes_are_always_found_where_the_type_says_numbers(rows):
+    for kind in (np.int64, np.float64, np.uint8):
+        found = classes_of(np.arange(rows, dtype=kind) % 2)
+        assert len(found.classes) >= 2
+        assert set(found.guessed) <= set(found.classes)
+        assert found.guessed
+
+
+def test_without_noise_nothing_is_guessed():
+    assert classes_of(np.zeros(9, int), sigma=0) == FoundClasses((0,))
+    assert classes_of(np.array([5, -1, 77]), sigma=0) == FoundClasses((-1, 5, 77))
+    assert classes_of(np.full(9, np.nan), sigma=0) == FoundClasses(())
+
+
+def test_numbers_beyond_those_that_are_named_are_found_by_threshold():
+    found = classes_of(np.repeat([-7, 1, 1234], 300))
+    assert found == FoundClasses((-7, 1, 1234))
+
+
+def test_what_is_asked_by_name_is_the_same_for_every_table():
+    """How many counts are released, and of what, does not depend on who is there."""
+    for y in (np.zeros(0, int), np.repeat([3, 99], 50)):
+        table = protect({"a": np.zeros(len(y))}, y, target=Category())
+        plan = Plan.of(look=Threshold(1, 5.0, 1e-8))
+        ticket = Ledger(Budget(math.inf, 0.5)).pay(plan, table, "test").take("look")
+        assert len(find_levels(table, TARGET, ticket, likely=LIKELY).likely) == len(LIKELY)
+
+
+def test_truth_values_are_known_by_their_type():
+    for y in (np.array([True, True]), np.zeros(0, bool)):
+        assert protect({"a": y * 1.0}, y, target=Category()).schema.target == Category(
+            [False, True]
+        )
+
+
+def test_the_target_has_its_own_share_however_many_columns_there_are():
+    for columns in (1, 30):
+        schema = Schema({f"x{i}": Number() for i in range(columns)}, target=Category())
+        steps = {step.label: step.event for step in discovery_shape(schema, 0.15, 1e-6)}
+        assert steps["classes of the target"].noise_multiplier == pytest.approx(0.06**-0.5)
+    alone = discovery_shape(Schema({"a": Number(0, 1)}, target=Number()), 0.15, 1e-6)
+    assert [step.label for step in alone] == ["bounds of the target"]
+    assert target_part(Schema({"a": Number()}, target=Number(0, 1))) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("schema", "y", "note"),
+    [
+        (Schema({"a": Number()}, target=Category(["x", "y"])), ["x"], "Bounds of 'a' did not"),
+        (Schema({"a": Number(0, 1)}, target=Number()), [0.5], "Bounds of the target did not"),
+        (Schema({"a": Category()}, target=Category(["x", "y"])), ["x"], "No level of 'a' was"),
+        (
+            Schema({"a": Number(0, 1)}, target=Category()),
+            np.array([3]),
+            "Of the classes of the target",
+        ),
+    ],
+)
+def test_what_was_not_found_is_said_in_the_receipt(schema, y, note):
+    table = protect({"a": [3.0]}, y, schema=schema)
+    ledger = Ledger(Budget(1.0, 1e-6))
+    grant = ledger.pay(calibrate(ledger.budget, Plan(discovery_shape(schema, 1, 1e-6))), table, "t")
+    with fixed_noise(1):
+        complete(table, grant)
+    assert [one.startswith(note) for one in grant.table_notes] == [True]
+
+
+def test_nothing_is_said_where_all_was_found():
+    schema = Schema({"a": Number(), "c": Category()}, target=Category())
+    table = protect({"a": np.ones(ROWS), "c": ["x"] * ROWS}, np.arange(ROWS) % 2, schema=schema)
+    ledger = Ledger(Budget(1.0, 1e-6))
+    grant = ledger.pay(calibrate(ledger.budget, Plan(discovery_shape(schema, 1, 1e-6))), table, "t")
+    with fixed_noise(1):
+        complete(table, grant)
+    assert grant.table_notes == ()

@@ -20,7 +20,7 @@ from voile.privacy.encode import (
     encode_values,
     pick_rows,
 )
-from voile.schema import Category, Number, Schema
+from voile.schema import Category, Date, Number, Schema
 
 LARGEST = float(np.finfo(float).max)
 
@@ -537,3 +537,50 @@ def test_fast_and_exact_ways_agree(drawn):
         assert same(
             encode_frame(series.to_frame().to_arrow(), Schema({"a": column}))["a"], expected
         )
+
+
+@pytest.mark.parametrize(
+    "text", [str, lambda truth: str(truth).lower(), lambda truth: "Yes" if truth else "NO"]
+)
+def test_truth_values_come_as_text_too(text):
+    column = Category([False, True])
+    found = encode_target(pd.Series([text(True), text(False), "perhaps", None]), column)
+    assert found.tolist() == [1, 0, 2, 3]
+    assert encode_target(["1", "0", 1, 0, True], column).tolist() == [1, 0, 1, 0, 1]
+    # Words are words where the schema lists words.
+    assert encode_target(["yes", "true"], Category(["no", "yes"])).tolist() == [1, 2]
+
+
+DATE = Date("2024-01-01", "2024-12-31")
+
+
+def test_dates_of_any_sort_are_days():
+    values = [
+        dt.date(2024, 3, 1),
+        dt.datetime(2024, 3, 1, 23, 59),
+        np.datetime64("2024-03-01T07:00"),
+        pd.Timestamp("2024-03-01T01:00", tz="UTC"),
+        "2024-03-01",
+        "2024-03-01T05:06:07Z",
+        "01.03.2024",
+        "1.3.2024 12:00",
+    ]
+    day = DATE.lower + 60 * 86_400
+    assert encode_target(values, DATE).tolist() == [day] * len(values)
+    bad = ["", "soon", "2024-13-01", "31.02.2024", None, b"2024-03-01", [], "\ud800", "2024"]
+    assert np.isnan(encode_target(bad, DATE)).all()
+    assert encode_target(["1999-01-01", "2999-01-01"], DATE).tolist() == [
+        DATE.lower,
+        DATE.upper + 1 - 86_400,
+    ]
+    never = Date("2024-01-01", "2024-12-31", missing=False)
+    assert encode_target([None], never)[0] % 86_400 == 0
+    moment = Date("2024-01-01", "2024-12-31", time=True)
+    assert encode_target(["2024-03-01T00:00:01.5"], moment).tolist() == [day + 1.5]
+
+
+def test_text_of_dates_is_the_same_in_every_container():
+    texts = ["2024-03-01", "x", None, "31.12.2024"]
+    expected = encode_target(texts, DATE)
+    for one in (pd.Series(texts), pl.Series(texts), pa.array(texts), np.array(texts, object)):
+        np.testing.assert_array_equal(encode_target(one, DATE), expected)

@@ -7,8 +7,8 @@ import pytest
 
 from voile import Category, Number, Schema, hold_out
 from voile.errors import DataError
-from voile.privacy.files.table_files import describe_file, propose_schema, read_table
-from voile.schema.frames import Kind
+from voile.privacy.files.table_files import TableFile, propose_schema, read_table
+from voile.schema.kinds import Kind
 
 
 def write_stream(table, path):
@@ -43,8 +43,8 @@ def test_views_become_types_that_rows_can_be_taken_of(tmp_path, write):
     )
     path = tmp_path / ("t.parquet" if write is pq.write_table else "t.arrow")
     write(table, path)
-    assert [one.kind for one in describe_file(path)] == [Kind.OTHER] * 4
-    found = read_table(path, propose_schema(path, None))
+    assert [one.kind for one in TableFile(path).columns] == [Kind.OTHER] * 4
+    found = read_table(path, propose_schema(TableFile(path), None))
     assert found["ward"].type == pa.large_string()
     assert found["raw"].type == pa.large_binary()
     assert found.to_pylist() == table.to_pylist()
@@ -55,7 +55,7 @@ def test_views_become_types_that_rows_can_be_taken_of(tmp_path, write):
 def test_repeated_values_are_written_out(tmp_path):
     runs = pa.compute.run_end_encode(pa.array([1, 1, 2]))
     write_file(pa.table({"a": runs}), tmp_path / "t.arrow")
-    assert describe_file(tmp_path / "t.arrow")[0].kind is Kind.NUMBER
+    assert TableFile(tmp_path / "t.arrow").columns[0].kind is Kind.NUMBER
     found = read_table(tmp_path / "t.arrow", Schema({"a": Number()}))
     assert found["a"].to_pylist() == [1, 1, 2]
     hold_out(found)
@@ -93,7 +93,7 @@ def test_no_value_decides_between_files_of_different_number_types(tmp_path, firs
     folder = folder_of(
         tmp_path, {"a": pa.array([1, 2], first)}, {"a": pa.array([3.0, last], pa.float64())}
     )
-    assert describe_file(folder)[0].kind is Kind.NUMBER
+    assert TableFile(folder).columns[0].kind is Kind.NUMBER
     found = read_table(folder, Schema({"a": Number()}))["a"]
     assert found.type == pa.float64()
     assert repr(found.to_pylist()) == repr([1.0, 2.0, 3.0, last])
@@ -157,21 +157,21 @@ def test_times_beyond_the_common_type_are_no_error(tmp_path, value):
 @pytest.mark.parametrize("value", ["5", "word", None])
 def test_types_without_a_common_one_are_refused_whatever_the_values(tmp_path, value):
     folder = folder_of(tmp_path, {"a": pa.array([1])}, {"a": pa.array([value], pa.string())})
-    for access in (describe_file, lambda path: read_table(path, Schema({"a": Number()}))):
+    for access in (TableFile, lambda path: read_table(path, Schema({"a": Number()}))):
         with pytest.raises(DataError, match=r"'a'.*int64 and string.*one type"):
             access(folder)
 
 
 def test_columns_that_a_file_lacks_are_missing_there(tmp_path):
     folder = folder_of(tmp_path, {"a": [1]}, {"b": ["x"], "a": [2]}, {"c": [True]})
-    assert [one.name for one in describe_file(folder)] == ["a", "b", "c"]
+    assert [one.name for one in TableFile(folder).columns] == ["a", "b", "c"]
     found = read_table(folder, Schema({"b": Category(), "a": Number()}))
     assert found.to_pydict() == {"b": [None, "x", None], "a": [1, 2, None]}
 
 
 def test_a_folder_without_files_is_refused(tmp_path):
     with pytest.raises(DataError, match="no Parquet files"):
-        describe_file(tmp_path)
+        TableFile(tmp_path)
 
 
 def test_a_name_twice_in_any_file_is_refused(tmp_path):
@@ -179,7 +179,7 @@ def test_a_name_twice_in_any_file_is_refused(tmp_path):
     twice = pa.table([pa.array([1]), pa.array([2])], names=["b", "b"])
     pq.write_table(twice, folder / "b.parquet")
     with pytest.raises(DataError, match="two columns 'b'"):
-        describe_file(folder)
+        TableFile(folder)
 
 
 # -- streams --------------------------------------------------------------------------------------
@@ -189,7 +189,7 @@ def test_arrow_streams_are_read_like_arrow_files(tmp_path):
     table = pa.table({"a": [1, 2], "b": pa.array(["x", "y"]).dictionary_encode()})
     for write in (write_file, write_stream):
         write(table, tmp_path / "t.arrow")
-        assert [one.name for one in describe_file(tmp_path / "t.arrow")] == ["a", "b"]
+        assert [one.name for one in TableFile(tmp_path / "t.arrow").columns] == ["a", "b"]
         found = read_table(tmp_path / "t.arrow", Schema({"b": Category(), "a": Number()}))
         assert found.to_pydict() == {"b": ["x", "y"], "a": [1, 2]}
 
@@ -200,7 +200,7 @@ def test_what_is_no_such_file_is_told_in_a_line(tmp_path, name, raw):
     (tmp_path / name).write_bytes(raw)
     kind = "Parquet" if name.endswith("parquet") else "Arrow"
     with pytest.raises(DataError, match=f"is no {kind} file"):
-        describe_file(tmp_path / name)
+        TableFile(tmp_path / name)
 
 
 def test_a_stream_that_breaks_off_is_damaged(tmp_path):

@@ -9,16 +9,20 @@ import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 
-from voile import Category, Number, Schema
+from voile import Category, Number, Schema, Unit, protect, summarize
 from voile.errors import DataError, SchemaError
-from voile.privacy.files.csv_texts import read_texts
+from voile.privacy.files.cells import FileCells, read_cells
+from voile.privacy.files.dialect import DateOrder, Spelling
 from voile.privacy.files.table_files import (
-    describe_file,
+    KINDS_GUESSED,
+    TableFile,
     propose_columns,
     propose_schema,
     read_table,
 )
-from voile.schema.frames import Kind
+from voile.privacy.noise import fixed_noise
+from voile.privacy.vault import KINDS_FROM_TYPES
+from voile.schema.kinds import Kind
 
 SCHEMA = Schema({"age": Number(0, 120), "ward": Category(["A", "B"]), "flag": Category([0, 1])})
 TEXT = "age,ward,flag\n40,A,1\n,B,0\nold,,\n1e2,C,2\n 7 ,A,x\n"
@@ -97,7 +101,7 @@ def test_no_value_of_a_row_is_an_error(tmp_path, odd):
     path = tmp_path / "t.csv"
     path.write_bytes(b"age,ward\n" + b"41,B\n" * 30 + b"40," + odd + b"\n43,A\n")
     schema = SCHEMA.select(["age", "ward"])
-    assert [one.kind for one in describe_file(path)] == [Kind.NUMBER, Kind.OTHER]
+    assert [one.kind for one in TableFile(path).columns] == [Kind.NUMBER, Kind.OTHER]
     found = numbers(read_table(path, schema)["age"])
     assert found[:30] == [41.0] * 30
     assert found[-1] == 43
@@ -110,10 +114,10 @@ def test_no_text_is_an_error_whatever_it_is_read_as():
     texts += ["".join(chance.choices(letters, k=chance.randint(0, 24))) for _ in range(3000)]
     column = pa.chunked_array([texts], pa.string())
     for kind in (Number(0, 1), Category([0, 1]), Category([False, True]), Category(["a"])):
-        for comma in (False, True):
-            together = read_texts(column, kind, comma=comma).to_pylist()
+        for spelling in (Spelling(), Spelling(",", "", DateOrder.MDY), Spelling(".", "'")):
+            together = read_cells(FileCells(column), kind, spelling).to_pylist()
             for place in range(0, len(texts), 97):
-                alone = read_texts(column.slice(place, 1), kind, comma=comma).to_pylist()
+                alone = read_cells(FileCells(column.slice(place, 1)), kind, spelling).to_pylist()
                 assert repr(alone) == repr(together[place : place + 1])
 
 
@@ -140,10 +144,10 @@ def test_parquet_and_arrow_keep_their_types(tmp_path):
     pq.write_table(table, tmp_path / "t.parquet")
     pyarrow.feather.write_feather(table, tmp_path / "t.feather", compression="uncompressed")
     for name in ("t.parquet", "t.feather"):
-        found = read_table(tmp_path / name, SCHEMA, also=["more"])
+        found = TableFile(tmp_path / name).read(SCHEMA, also=["more"])
         assert found.column_names == ["age", "ward", "flag", "more"]
         assert found["age"].to_pylist() == [1, 2]
-        assert [one.kind for one in describe_file(tmp_path / name)] == [
+        assert [one.kind for one in TableFile(tmp_path / name).columns] == [
             Kind.NUMBER,
             Kind.OTHER,
             Kind.NUMBER,
@@ -152,34 +156,36 @@ def test_parquet_and_arrow_keep_their_types(tmp_path):
 
 
 def test_one_row_does_not_tip_the_kind_of_a_column(tmp_path):
-    lines = [f"{i},{i % 7}.5,2026-01-0{1 + i % 9}" for i in range(200)]
+    lines = [f"{i},{i % 7}.5,2026-01-0{1 + i % 9} 08:30" for i in range(200)]
     (tmp_path / "t.csv").write_text("\n".join(["a,b,c", *lines]))
     kinds = [Kind.NUMBER, Kind.NUMBER, Kind.TIME]
-    assert [one.kind for one in describe_file(tmp_path / "t.csv")] == kinds
+    assert [one.kind for one in TableFile(tmp_path / "t.csv").columns] == kinds
     (tmp_path / "t.csv").write_text("\n".join(["a,b,c", *lines, "none,of,these"]))
-    assert [one.kind for one in describe_file(tmp_path / "t.csv")] == kinds
+    assert [one.kind for one in TableFile(tmp_path / "t.csv").columns] == kinds
 
 
 def test_proposals_come_from_names_and_kinds(tmp_path):
     names = "age,HoursPerWeek,patient_id,ph,fat_percent,income,city,phone"
-    (tmp_path / "t.csv").write_text(names + "\n" + "1,2,3,4,5,6,x,8\n" * 30)
-    found = {one.name: one for one in propose_columns(tmp_path / "t.csv")}
-    assert found["age"].column == Number(0, 120)
+    (tmp_path / "t.csv").write_text(names + "\n" + "1,2.5,3,4.5,5.5,6,x,8\n" * 30)
+    found = {one.name: one for one in propose_columns(TableFile(tmp_path / "t.csv"))}
+    assert found["age"].column == Number(0, 120, whole=True)
     assert found["HoursPerWeek"].column == Number(0, 168)
     assert found["ph"].column == Number(0, 14)
     assert found["fat_percent"].column == Number(0, 100)
-    assert found["income"].column == Number()
+    assert found["income"].column == Number(whole=True)
     assert found["city"].column == Category()
     assert not found["patient_id"].use
     assert not found["phone"].use
     # Other values, the same names and kinds: the same proposal.
-    (tmp_path / "t.csv").write_text(names + "\n" + "999,-7,0,1e9,-5,0,yy,1\n" * 30)
-    assert {one.name: one for one in propose_columns(tmp_path / "t.csv")} == found
+    (tmp_path / "t.csv").write_text(names + "\n" + "999,-7.5,0,1e-9,-5.5,0,yy,1\n" * 30)
+    assert {one.name: one for one in propose_columns(TableFile(tmp_path / "t.csv"))} == found
 
 
 def test_a_training_without_a_schema_takes_no_bounds_from_names(tmp_path):
     (tmp_path / "t.csv").write_text("id,age,ill\n" + "1,2,no\n" * 9)
-    assert propose_schema(tmp_path / "t.csv", "ill") == Schema({"age": Number()}, target=Category())
+    assert propose_schema(TableFile(tmp_path / "t.csv"), "ill") == Schema(
+        {"age": Number()}, target=Category()
+    )
 
 
 @pytest.mark.parametrize("text", ["", " \n\n", "\x00\x01"])
@@ -199,3 +205,76 @@ def test_a_truncated_archive_is_refused(tmp_path):
     (tmp_path / "t.csv.gz").write_bytes(gzip.compress(TEXT.encode() * 100)[:40])
     with pytest.raises(DataError):
         read_table(tmp_path / "t.csv.gz", SCHEMA)
+
+
+# -- the same files in Python ----------------------------------------------------------------------
+
+PATIENTS = "age;ward;cost;w;ill\n" + "".join(
+    f"{20 + i % 70};{'AB'[i % 2]};{i % 9},5;{1 + i % 3};{'yes' if i % 3 else 'no'}\n"
+    for i in range(60)
+)
+COLUMNS = {"age": Number(0, 120), "ward": Category(["A", "B"]), "cost": Number(0, 10)}
+WRITTEN = "decimal comma"
+
+
+def test_a_path_is_protected_like_the_table_in_it(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text(PATIENTS)
+    schema = Schema(COLUMNS, target=Category(["no", "yes"]))
+    with fixed_noise(1):
+        read = summarize(path, epsilon=1, schema=Schema(COLUMNS))
+    with fixed_noise(1):
+        given = summarize(read_table(path, schema, target="ill"), epsilon=1, schema=Schema(COLUMNS))
+    assert (read.columns, read.receipt.notes) == (given.columns, given.receipt.notes)
+    table = protect(path, "ill", schema=schema, weights="w", largest_weight=3)
+    assert table.weighted
+    assert tuple(table.schema) == tuple(COLUMNS)
+    assert WRITTEN in table.notes[0]
+    assert len(table.notes) == 1
+    unlisted = protect(str(path), "ill", target=Category())
+    assert list(unlisted.schema) == ["age", "ward", "cost", "w"]
+    assert unlisted.schema["cost"] == Number()
+    assert unlisted.notes[0] == KINDS_GUESSED
+    assert WRITTEN in unlisted.notes[1]
+    for wrong in ({"y": ["no"] * 60}, {"y": "ill", "weights": [1.0] * 60}):
+        with pytest.raises(DataError, match="must be the name of a column"):
+            protect(path, schema=schema, **wrong)
+
+
+def test_an_arrow_file_is_protected_by_its_own_types(tmp_path):
+    table = pa.table({"age": [1.5, 2.5], "ill": ["yes", "no"]})
+    pyarrow.feather.write_feather(table, tmp_path / "t.arrow", compression="uncompressed")
+    protected = protect(tmp_path / "t.arrow", "ill")
+    assert protected.schema == Schema({"age": Number()}, target=Category())
+    assert protected.notes == (KINDS_FROM_TYPES,)
+
+
+def test_a_target_and_people_are_read_as_the_schema_says(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text(PATIENTS)
+    schema = Schema({"ward": Category()}, target=Number(0, 10), unit=Unit("age"))
+    found = read_table(path, schema, target="cost")
+    assert found.column_names == ["ward", "cost", "age"]
+    assert found["cost"][1].as_py() == 1.5
+    assert found["age"][0].as_py() == "20"
+    with pytest.raises(SchemaError, match="nothing of the target 'cost'"):
+        read_table(path, Schema({"ward": Category()}), target="cost")
+
+
+def test_a_folder_is_no_csv_file(tmp_path):
+    (tmp_path / "t.csv").mkdir()
+    with pytest.raises(DataError, match="give one file, or a Parquet folder"):
+        read_table(tmp_path / "t.csv")
+
+
+def test_a_table_without_a_schema_has_the_types_that_were_guessed(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("when;day;n;text\n" + "31.12.2024 08:30;31.12.2024;3,5;x\n" * 30)
+    found = read_table(path)
+    assert found.schema.types == [pa.timestamp("us"), pa.date32(), pa.float64(), pa.string()]
+    assert [str(one) for one in found.slice(0, 1).to_pylist()[0].values()] == [
+        "2024-12-31 08:30:00",
+        "2024-12-31",
+        "3.5",
+        "x",
+    ]

@@ -138,7 +138,7 @@ def test_what_is_not_spent_is_given_back_exactly(ledger):
         assert book.used() == pytest.approx(expected, rel=1e-12)
         assert total(ledger) == pytest.approx(expected, rel=1e-9)
         assert total(ledger) >= expected * (1 - 1e-12)
-    assert kinds(ledger) == ["admit", "charge", "charge", "release"] * 5
+    assert kinds(ledger) == ["reserve", "charge", "charge", "release"] * 5
 
 
 def test_a_question_that_looks_at_nothing_costs_nothing(ledger):
@@ -191,7 +191,7 @@ def test_no_more_than_the_most_is_charged(ledger):
         with pytest.raises(BudgetExceeded):
             payment.pay(share(allowance, 0.1))
     assert book.used() == pytest.approx(0.15 * allowance.limit, rel=1e-12)
-    assert kinds(ledger) == ["admit", "charge", "release"]
+    assert kinds(ledger) == ["reserve", "charge", "release"]
 
 
 def test_a_ledger_that_does_not_answer_gives_back_what_was_set_aside(ledger, monkeypatch):

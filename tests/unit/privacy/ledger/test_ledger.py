@@ -183,7 +183,7 @@ def test_an_unlimited_budget_admits_everything_and_guarantees_nothing(tmp_path):
 
 def test_an_impossible_budget_leaves_no_file(tmp_path):
     with pytest.raises(SettingError, match="delta"):
-        Ledger(tmp_path / "l.db", Budget(1))
+        Ledger(tmp_path / "l.db", Budget(1, 0))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -567,7 +567,7 @@ def test_a_small_first_entry_is_not_given_the_whole_budget():
 def test_charges_of_any_kind_add_up_to_what_was_paid_for(kind):
     ledger = Ledger(Budget(1.0, 1e-6), filter=kind)
     most = Plan.of(a=Laplace(count=3, noise_multiplier=200.0), b=Pure(count=2, epsilon=0.002))
-    with ledger.reserve(most, "looks") as reservation:
+    with ledger.reserve(most, "accesses") as reservation:
         for _ in range(3):
             reservation.charge(Plan.of(a=Laplace(noise_multiplier=200.0)))
         for _ in range(2):

@@ -163,10 +163,10 @@ CHANGES = [
     "UPDATE voile_ledger SET facts = '{}'",
     "DELETE FROM voile_ledger",
     "INSERT OR REPLACE INTO voile_entry SELECT dataset, seq, id, at, who, "
-    "known_by, what, kind, unit, plan, price_loss, price_chance, '0.0', '0.0', alone, parent, "
+    "known_by, what, kind, unit, plan, price_loss, price_failure, '0.0', '0.0', alone, parent, "
     "digest, signature FROM voile_entry WHERE seq = 2",
     "REPLACE INTO voile_entry SELECT dataset, 1000, id, at, who, "
-    "known_by, what, kind, unit, plan, price_loss, price_chance, '0.0', '0.0', alone, parent, "
+    "known_by, what, kind, unit, plan, price_loss, price_failure, '0.0', '0.0', alone, parent, "
     "digest, signature FROM voile_entry WHERE seq = 2",
     "REPLACE INTO voile_ledger SELECT dataset, '{}' FROM voile_ledger",
 ]

@@ -6,9 +6,9 @@ import pytest
 
 from voile import Budget, Ledger
 from voile.errors import BudgetExceeded, LedgerUnavailable
-from voile.models.progress import progress_bar
 from voile.privacy.events import Gaussian, Plan
 from voile.privacy.ledger.sql import SqlBook
+from voile.progress import progress_bar
 
 BUDGET = Budget(1, 1e-6)
 PIECE = Plan.of(a=Gaussian(noise_multiplier=20))
@@ -98,7 +98,7 @@ def test_a_job_keeps_its_result_if_the_rest_cannot_be_given_back(tmp_path):
         (tmp_path / "l.db").rename(tmp_path / "gone.db")
     assert result.what == "job"
     history = Ledger(tmp_path / "gone.db").history()
-    assert [str(entry.kind) for entry in history] == ["admit", "charge"]
+    assert [str(entry.kind) for entry in history] == ["reserve", "charge"]
     assert history[-1].total.loss == pytest.approx(1 / 400)  # the upper bound stays paid
 
     def fail_with_its_own_error():

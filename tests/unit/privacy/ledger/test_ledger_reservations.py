@@ -26,7 +26,7 @@ FILTERS = ["gdp", "renyi", "pure"]
 
 def whole_budget(count):
     """Gaussian accesses that use the whole budget, by exact accounting."""
-    return calibrate(BUDGET, Plan((gaussian_step("looks", 1.0, count=count),)))
+    return calibrate(BUDGET, Plan((gaussian_step("accesses", 1.0, count=count),)))
 
 
 def one_of(plan):
@@ -62,7 +62,7 @@ def test_fifty_loud_looks_after_a_quiet_reservation_are_refused(kind):
     for _ in range(50):
         with pytest.raises(BudgetExceeded):
             reservation.charge(Plan.of(look=Gaussian(1, 0.05)))
-    assert [entry.kind for entry in ledger.history()] == ["admit"]
+    assert [entry.kind for entry in ledger.history()] == ["reserve"]
 
 
 @pytest.mark.parametrize("kind", FILTERS)
@@ -223,3 +223,80 @@ def test_a_name_may_not_be_longer_than_its_column(tmp_path):
     with pytest.raises(SettingError, match="200 are allowed"):
         Ledger(tmp_path / "l.db", BUDGET, dataset="x" * 201)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("kind", FILTERS)
+def test_a_job_that_stood_alone_and_stops_early_leaves_what_it_cost(kind, tmp_path):
+    path = tmp_path / "book.db"
+    ledger = Ledger(path, BUDGET, filter=kind)
+    plan = whole_budget(4)
+    with ledger.reserve(plan, "job") as reservation:
+        reservation.charge(one_of(plan))
+        reservation.stop()
+        reservation.stop()  # once
+        with pytest.raises(PlanError, match="closed"):
+            reservation.charge(one_of(plan))
+    ledger.verify()
+    made = [event for entry in ledger.history() for event in one_of(plan).events][:1]
+    if kind == "pure":  # a Gaussian access has no price there: nothing is given back
+        assert ledger.spent() == BUDGET
+        return
+    assert [entry.kind for entry in ledger.history()] == ["reserve", "charge", "release"]
+    again = Ledger(path)  # read from its first line, every total computed anew
+    assert again.history()[-1].total == ledger.history()[-1].total
+    assert not again.history()[-1].alone
+    price = again.filter.price_apart(made)
+    assert again.history()[-1].total.loss == pytest.approx(price.loss, rel=1e-9)
+    assert compose(made).epsilon(BUDGET.delta) <= again.spent().epsilon * (1 + 1e-9)
+    # Others may follow, up to the limits of the filter and no further.
+    multiplier = made[0].noise_multiplier
+    for _ in range(2):
+        again.spend(Plan.of(more=Gaussian(1, multiplier)), "more")
+    with pytest.raises(BudgetExceeded):
+        again.spend(Plan.of(more=Gaussian(1, multiplier)), "more")
+    again.verify()
+
+
+def test_thresholds_count_when_a_job_that_stood_alone_stops():
+    shape = Plan.of(b=Threshold(2, 6.0, 2e-8), a=Gaussian(1, 6.0))
+    needed = compose(shape.events).epsilon(BUDGET.delta)
+    ledger = Ledger(Budget(needed * 1.0001, BUDGET.delta))
+    reservation = ledger.reserve(shape, "job")
+    assert reservation.entry.alone
+    reservation.charge(Plan.of(b=Threshold(2, 6.0, 2e-8)))
+    reservation.stop()
+    assert ledger.history()[-1].total.failure == pytest.approx(4e-8)
+    ledger.verify()
+
+
+def test_a_failure_beyond_the_filter_s_limit_is_not_given_back():
+    shape = Plan.of(b=Threshold(2, 6.0, 3e-7), a=Gaussian(1, 6.0))
+    needed = compose(shape.events).epsilon(BUDGET.delta)
+    ledger = Ledger(Budget(needed * 1.0001, BUDGET.delta))
+    reservation = ledger.reserve(shape, "job")
+    reservation.charge(Plan.of(b=Threshold(2, 6.0, 3e-7)))
+    reservation.stop()
+    assert ledger.spent() == ledger.budget
+    with pytest.raises(BudgetExceeded):
+        ledger.spend(Plan.of(a=Gaussian(1, 1e3)), "more")
+
+
+@pytest.mark.parametrize("too_much", [1.001, 1.5])
+def test_giving_back_more_than_was_left_is_noticed(too_much, tmp_path):
+    ledger = Ledger(tmp_path / "book.db", BUDGET)
+    plan = whole_budget(4)
+    reservation = ledger.reserve(plan, "job")
+    reservation.charge(one_of(plan))
+    reservation._apart = Amount(reservation._apart.loss / too_much, 0.0)
+    with pytest.raises(LedgerMismatch, match="does not follow"):
+        reservation.stop()
+    with pytest.raises(LedgerMismatch, match="does not follow"):
+        Ledger(tmp_path / "book.db")
+
+
+def test_a_job_that_went_to_its_end_is_closed_as_before():
+    ledger = Ledger(BUDGET)
+    plan = whole_budget(2)
+    with ledger.reserve(plan, "job") as reservation:
+        reservation.charge(one_of(plan))
+    assert ledger.spent() == BUDGET  # closed without being stopped

@@ -119,7 +119,7 @@ def test_a_changed_field_is_noticed_at_the_next_opening(path, column, seq):
         "UPDATE voile_refusal SET who = 'somebody else'",
         "UPDATE voile_entry SET plan = replace(plan, ': ', ':')",
         "INSERT INTO voile_entry SELECT dataset, -1, 'x', at, who, known_by, what, kind, unit, "
-        "plan, price_loss, price_chance, total_loss, total_chance, alone, parent, digest, "
+        "plan, price_loss, price_failure, total_loss, total_failure, alone, parent, digest, "
         "signature FROM voile_entry WHERE seq = 1",
         "PRAGMA user_version = 7",
     ],

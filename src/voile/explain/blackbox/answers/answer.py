@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-_OF_OUTPUTS = ("offset", "offset_errors", "agreement", "explained")
+_OF_OUTPUTS = ("offset", "offset_errors", "agreement", "r2")
 _FORMAT = 1
 _HEAD = struct.Struct("<5I16s")  # format, features, outputs, steps, computed, answered
 
@@ -30,11 +30,11 @@ class Answer:
         where nobody knows it).
     offset, offset_errors : ndarray of shape (outputs,)
         The local model's score at the point.
-    agreement, explained : ndarray of shape (outputs,)
+    agreement, r2 : ndarray of shape (outputs,)
         Share of the rows near the point, by weight, for which local model and black box have the
         same sign; share of the score's variance there that the local model explains. Infinite
         where unknown.
-    effective, reach : float
+    effective_share, distance : float
         Effective share of the table that the answer rests on; root of the mean squared distance of
         these rows. Infinite where unknown.
     answered : str
@@ -43,6 +43,9 @@ class Answer:
         Gradient steps taken.
     computed : bool
         Whether it was computed from the rows, and not copied or derived from other answers.
+    width : float
+        Of the Gaussian weight, if it was chosen for this row; NaN otherwise. It is not stored:
+        only answers from a summary have one, and these are not stored either.
     """
 
     point: NDArray[np.int32]
@@ -51,12 +54,13 @@ class Answer:
     offset: Floats
     offset_errors: Floats
     agreement: Floats
-    explained: Floats
-    effective: float
-    reach: float
+    r2: Floats
+    effective_share: float
+    distance: float
     answered: str
     steps: int = 0
     computed: bool = True
+    width: float = math.nan
 
     def copied(self, answered: str, point: NDArray[np.int32] | None = None) -> Answer:
         """The same answer, given again, perhaps for another point."""
@@ -69,7 +73,7 @@ class Answer:
         head = _HEAD.pack(_FORMAT, d, k, self.steps, self.computed, self.answered.encode())
         numbers = [
             *(np.ravel(getattr(self, name)) for name in ("phi", "errors", *_OF_OUTPUTS)),
-            np.array([self.effective, self.reach]),
+            np.array([self.effective_share, self.distance]),
         ]
         place = self.point.astype("<i4").tobytes()
         return head + place + np.concatenate(numbers).astype("<f8").tobytes()
@@ -90,13 +94,17 @@ class Answer:
         point = np.frombuffer(data, "<i4", d, _HEAD.size).astype(np.int32)
         numbers = np.frombuffer(data, "<f8", offset=_HEAD.size + 4 * d).astype(np.float64)
         phi, errors, rest = np.split(numbers, [d * k, 2 * d * k])
+        offset, offset_errors, agreement, r2 = rest[:-2].reshape(len(_OF_OUTPUTS), k)
         return cls(
             point=point,
             phi=phi.reshape(d, k),
             errors=errors.reshape(d, k),
-            **dict(zip(_OF_OUTPUTS, rest[:-2].reshape(4, k), strict=True)),
-            effective=float(rest[-2]),
-            reach=float(rest[-1]),
+            offset=offset,
+            offset_errors=offset_errors,
+            agreement=agreement,
+            r2=r2,
+            effective_share=float(rest[-2]),
+            distance=float(rest[-1]),
             answered=answered.rstrip(b"\0").decode(),
             steps=steps,
             computed=bool(computed),

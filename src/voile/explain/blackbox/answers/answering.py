@@ -131,8 +131,9 @@ class FromRows:
                 raise BudgetExceeded(
                     f"The budget for explanations is used up: {len(asked) - len(given)} of "
                     f"{len(asked)} rows have no answer. Those answered are kept, and cost nothing "
-                    "when they are asked about again. Ask about fewer, set up an explainer with "
-                    "more budget, or use strategy='summary', whose answers are free."
+                    "when they are asked about again. Ask about fewer, or use strategy='summary', "
+                    "whose answers are free. "
+                    + self._allowance.advice("Another explainer may have epsilon {}.")
                 )
             progress(start + len(some))
         return [given[key] for key in keys]

@@ -112,7 +112,8 @@ def open_table(
             if payment is None:
                 raise BudgetExceeded(
                     "The budget does not suffice to begin: the ledger, or the explainer's own "
-                    "allowance, is used up. Nothing was spent. Ask for less."
+                    "allowance, is used up. Nothing was spent. "
+                    + allowance.advice("Ask for epsilon {} or less.")
                 )
             grant = payment.pay(first)
             table = complete(table, grant)
@@ -136,7 +137,7 @@ def reopen_table(table: PrivateTable, allowance: Allowance, book: AnswerBook) ->
         return _stored(table, allowance, stored, 0.0)
     if not table.schema.known:
         raise SettingError(
-            "strategy='offline' looks at no rows, and nothing is stored of what the schema lacks: "
+            "strategy='offline' reads no rows, and nothing is stored of what the schema lacks: "
             "give a complete schema."
         )
     return ExplainerOpening(table, float(table.schema.rows or 1), 0.0)

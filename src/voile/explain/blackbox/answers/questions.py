@@ -11,15 +11,17 @@ from numpy.typing import NDArray
 from voile.errors import DataError, SchemaError
 from voile.explain.blackbox.answers.answer import Answer
 from voile.explain.blackbox.answers.receipt_notes import tell_cost
-from voile.explain.blackbox.local import BlackBoxLocalExplanation
 from voile.explain.blackbox.rows.black_box import BlackBox
 from voile.explain.blackbox.rows.given_rows import GivenRows
 from voile.explain.blackbox.rows.points import PointSpace
 from voile.explain.blackbox.rows.word_table import texts_in
 from voile.explain.blackbox.settings import Settings
-from voile.explain.given_values import explain_features
+from voile.explain.blackbox.surrogate.local_surrogate import LocalSurrogate
+from voile.explain.blackbox.units import OWN_UNIT, PROBABILITY
+from voile.explain.given_values import Texts, explain_features
 from voile.privacy.receipt import Receipt
 from voile.schema import Category, Schema
+from voile.schema.value_texts import value_text
 
 Floats = NDArray[np.float64]
 Columns = dict[str, NDArray[Any]]
@@ -101,6 +103,10 @@ class Questions:
             raise DataError("There are no 'public' rows: give some, or leave them out.")
         return found.columns
 
+    def predict(self, columns: Columns, rows: int) -> Floats:
+        """What the black box says of public or synthetic rows, (rows, outputs) in its own unit."""
+        return self.black_box.predict(self.given.rebuild(columns, rows, self.schema), rows)
+
     def ask(self, columns: Columns, rows: int) -> Floats:
         """What the black box says of public or synthetic rows, (rows, outputs) in [-1, 1]."""
         return self.black_box.ask(self.given.rebuild(columns, rows, self.schema), rows)
@@ -129,7 +135,7 @@ class Questions:
         answers: list[Answer],
         settings: Settings,
         receipt: Receipt,
-    ) -> BlackBoxLocalExplanation:
+    ) -> LocalSurrogate:
         """Write answers down as an explanation."""
         space, rows = self.space, asked.rows
         d, k = self.shape
@@ -137,15 +143,18 @@ class Questions:
         def gather(name: str, *shape: int) -> Floats:
             return np.array([getattr(one, name) for one in answers]).reshape(rows, *shape)
 
-        given, read_as = self.given.tell(Z, self.schema)
+        given, read_as = self.tell_rows(Z)
         # A category without levels has no features, and so no place in an explanation.
         shown = {one.column for one in space.features.each}
         places = [i for i, name in enumerate(self.schema) if name in shown]
         strengths = space.features.encode(asked.columns, rows).astype(np.float64)
-        scales = space.scales[:, None]
-        return BlackBoxLocalExplanation(
+        # Local models are of scores in [-1, 1]: what 1 of them is in the model's own unit.
+        low, high = self.black_box.bounds
+        half = (high - low) / 2.0
+        scales = space.scales[:, None] * half
+        return LocalSurrogate(
             outputs=self.black_box.outputs,
-            units="units of the score",
+            units=PROBABILITY if self.black_box.is_classifier else OWN_UNIT,
             receipt=receipt,
             cost=tell_cost(answers),
             features=explain_features(space.features),
@@ -154,25 +163,29 @@ class Questions:
             values=gather("phi", d, k) * scales,
             standard_errors=gather("errors", d, k) * scales,
             strengths=np.nan_to_num(strengths),
-            scales=space.scales,
-            intercepts=gather("offset", k),
-            intercept_errors=gather("offset_errors", k),
+            scales=scales[:, 0],
+            intercepts=low + half * (gather("offset", k) + 1.0),
+            intercept_errors=gather("offset_errors", k) * half,
             scores=scores,
             agreement=gather("agreement", k),
-            explained=gather("explained", k),
-            effective=gather("effective"),
-            reach=gather("reach"),
+            r2=gather("r2", k),
+            effective_share=gather("effective_share"),
+            distance=gather("distance"),
             answered=tuple(one.answered for one in answers),
             steps=tuple(one.steps for one in answers),
-            weight=settings.weight.name,
+            weight=settings.weight_text,
             radius=settings.radius,
             has_intercept=settings.intercept,
             picture=self.given.image_shape,
             words=bool(self.given.vocabulary),
-            texts=self._texts(Z),
+            texts=self.texts(Z),
         )
 
-    def _texts(self, Z: Any) -> tuple[str, ...]:
+    def tell_rows(self, Z: object) -> tuple[Texts, Texts]:
+        """Asked rows as given, and how values were read where that differs."""
+        return self.given.tell(Z, self.schema)
+
+    def texts(self, Z: Any) -> tuple[str, ...]:
         """The asked rows as texts, if that is what they are."""
         if not self.given.vocabulary:
             return ()
@@ -193,5 +206,6 @@ class Questions:
         assert column.lower is not None
         assert column.upper is not None
         middle = column.lower / 2 + column.upper / 2
-        told = np.where(codes < middle, f"{name} < {middle:g}", f"{name} >= {middle:g}")
+        text = value_text(middle, column.scale, digits=6)
+        told = np.where(codes < middle, f"{name} < {text}", f"{name} >= {text}")
         return [str(one) for one in np.where(np.isnan(codes), "missing", told)]

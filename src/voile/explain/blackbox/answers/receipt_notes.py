@@ -21,8 +21,8 @@ UNKNOWN = (
     "explanations repeat what it has learned from the rows it was trained on."
 )
 ROW_BY_ROW = (
-    "The guarantee rests on the model answering each row by itself: it was asked about the private "
-    "rows, inside the vault, in batches."
+    "The guarantee requires that the model answers each row by itself: it was asked about the "
+    "private rows, inside the vault, in batches."
 )
 NEVER_ASKED = (
     "The model was never asked about the private rows, only about rows that stand in for them "

@@ -1,4 +1,4 @@
-"""A model to explain, whatever it is: asked about rows, it answers in [-1, 1].
+"""A model to explain, whatever it is: asked about rows, it answers in its own unit or in [-1, 1].
 
 It is asked about rows that were made up, and about rows that a user holds: what goes wrong with an
 answer is said, and depends on the rows. Strategies that read the table for each question have it
@@ -9,22 +9,17 @@ answer the private rows, too, once and inside the vault; what is said of them st
 from __future__ import annotations
 
 import copy
-import os
 from collections.abc import Callable, Mapping
 from enum import StrEnum
-from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
-from sklearn.exceptions import NotFittedError
-from sklearn.utils.validation import check_is_fitted
 
-from voile.errors import SchemaError, SettingError
+from voile.errors import SettingError
 from voile.models.setting_checks import is_count
 from voile.privacy.receipt import Receipt
-from voile.schema import Category, Number, Schema
+from voile.schema import Schema
 
 Floats = NDArray[np.float64]
 Scores = Literal["auto", "probabilities", "labels"]
@@ -35,7 +30,6 @@ BATCH_ROWS = 8_192
 _FINGERPRINT_ROWS, _FINGERPRINT_DIGITS = 16, 4
 _SLACK = 1e-5  # single precision, in a sum of some terms
 _MOST_TEXT = 300
-_NETWORKS = {"torch", "keras", "tensorflow", "tf_keras"}
 
 
 class AnswerKind(StrEnum):
@@ -51,6 +45,8 @@ class BlackBox:
 
     Attributes
     ----------
+    model : object
+        As it was given.
     answer : AnswerKind
     classes : tuple, or None
         Labels of a classifier's classes; None for numbers (and, before the first question, for a
@@ -71,17 +67,18 @@ class BlackBox:
         output: object = None,
         output_range: tuple[float, float] | None = None,
     ) -> None:
+        self.model = model
         self.answer = answer
         self.classes = classes
         found = getattr(model, "receipt_", None)
         self.receipt: Receipt | None = found if isinstance(found, Receipt) else None
         self.names_read = _names_of(model)
-        self._name = _type_name(model)
+        self._name = type_name(model)
         self._function = function
         self._output = output
         self._range = output_range
         self._width: int | None = None
-        self._places: tuple[int, ...] = ()
+        self.places: tuple[int, ...] = ()
         if classes is not None:
             self._fix(len(classes))
 
@@ -97,30 +94,53 @@ class BlackBox:
                 "some rows first."
             )
         if self.classes is not None:
-            return tuple(str(self.classes[place]) for place in self._places)
+            return tuple(str(self.classes[place]) for place in self.places)
         if self._width == 1:
             return ("output",)
-        return tuple(f"output {place}" for place in self._places)
+        return tuple(f"output {place}" for place in self.places)
+
+    @property
+    def is_classifier(self) -> bool:
+        """Whether answers are probabilities of classes, or labels counted as such."""
+        return self.answer is not AnswerKind.NUMBERS
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """What -1 and 1 stand for, in the model's own unit."""
+        if self.is_classifier:
+            return 0.0, 1.0
+        return (-1.0, 1.0) if self._range is None else self._range
 
     def ask(self, rows: object, count: int) -> Floats:
-        """Answers for rows; what is wrong with an answer may quote them.
+        """The answers of `predict` in [-1, 1]; those outside the public range count as its ends."""
+        return self.scale(self.predict(rows, count))
+
+    def scale(self, answers: Floats) -> Floats:
+        """Answers in the model's own unit as numbers in [-1, 1]."""
+        low, high = self.bounds
+        return np.asarray(2.0 * ((np.clip(answers, low, high) - low) / (high - low)) - 1.0)
+
+    def of_step(self, last: Any) -> Self:
+        """The same answers from the last step of a pipeline, which takes encoded rows."""
+        other = copy.copy(self)
+        has_scores = self.answer is AnswerKind.PROBABILITIES
+        other._function = last.predict_proba if has_scores else last.predict
+        return other
+
+    def predict(self, rows: object, count: int) -> Floats:
+        """Answers for rows in the model's own unit; what is wrong with them may quote the rows.
 
         Parameters
         ----------
         rows : data frame, array, mapping or list
             As `GivenRows.rebuild` gives them. The model gets copies, `BATCH_ROWS` at a time.
         count : int
-            How many there are.
 
         Returns
         -------
         ndarray of shape (rows, outputs)
-            In [-1, 1].
-
-        Raises
-        ------
-        SettingError
-            If the model fails, or its answers are not of the shape or range they must have.
+            Probabilities of classes (labels count as 1 and 0), or numbers; SettingError if the
+            model fails, or answers in another shape or range.
         """
         answers = []
         for start in range(0, count, BATCH_ROWS):
@@ -129,10 +149,7 @@ class BlackBox:
         return np.concatenate(answers) if answers else np.zeros((0, len(self.outputs)))
 
     def fingerprint(self, rows: object, count: int) -> tuple[tuple[float, ...], ...]:
-        """Rounded answers for the first few of some public rows: another model has others.
-
-        Compare them with a tolerance: what is rounded may fall to either side.
-        """
+        """Rounded answers for the first of some public rows; to be compared with a tolerance."""
         answers = self.ask(rows, min(count, _FINGERPRINT_ROWS)).round(_FINGERPRINT_DIGITS)
         return tuple(tuple(map(float, row)) for row in answers)
 
@@ -170,7 +187,8 @@ class BlackBox:
                 f"{self._name} gave answers that are NaN or infinite for rows like those of the "
                 f"table: give a model that answers every row, or a function that fills the gaps."
             )
-        return self._scale(values)[:, self._places]
+        self._check_within(values)
+        return values[:, self.places]
 
     def _fix(self, width: int) -> None:
         """Hold the number of outputs, which then may not change."""
@@ -188,10 +206,10 @@ class BlackBox:
                 )
             self.classes = self.classes or tuple(range(width))
         if self._output is not None:
-            self._places = (self._find_output(width),)
+            self.places = (self._find_output(width),)
         else:
             # Of two classes, the first is the mirror image of the second.
-            self._places = (1,) if self.classes and width == 2 else tuple(range(width))
+            self.places = (1,) if self.classes and width == 2 else tuple(range(width))
         self._width = width
 
     def _find_output(self, width: int) -> int:
@@ -208,26 +226,28 @@ class BlackBox:
         )
 
     def _compare(self, answers: Any, count: int) -> Floats:
-        """One versus the rest: +1 where the label is a class's, -1 elsewhere."""
+        """One versus the rest: 1 where the label is a class's, 0 elsewhere."""
         labels = np.asarray(answers)
         if labels.shape not in ((count,), (count, 1)):
             raise self._wrong_shape(labels.shape, count)
         assert self.classes is not None
         plain = labels.reshape(-1).tolist()
-        chosen = [self.classes[place] for place in self._places]
-        signs = [[1.0 if label == one else -1.0 for one in chosen] for label in plain]
-        return np.array(signs, dtype=np.float64).reshape(count, len(chosen))
+        chosen = [self.classes[place] for place in self.places]
+        hits = [[float(label == one) for one in chosen] for label in plain]
+        return np.array(hits, dtype=np.float64).reshape(count, len(chosen))
 
-    def _scale(self, values: Floats) -> Floats:
-        if self.answer is AnswerKind.PROBABILITIES:
-            low, high, remedy = 0.0, 1.0, "give a model whose predict_proba gives probabilities"
-        elif self._range is None:
-            low, high, remedy = -1.0, 1.0, "give the public range of its answers as 'output_range'"
-        else:
-            (low, high), remedy = self._range, ""
-        if remedy and (values.min() < low - _SLACK or values.max() > high + _SLACK):
+    def _check_within(self, values: Floats) -> None:
+        """Refuse probabilities that are none, and numbers beyond [-1, 1] without a range."""
+        if self._range is not None:
+            return
+        low, high = self.bounds
+        if values.min() < low - _SLACK or values.max() > high + _SLACK:
+            remedy = (
+                "give a model whose predict_proba gives probabilities"
+                if self.is_classifier
+                else "give the public range of its answers as 'output_range'"
+            )
             raise SettingError(f"{self._name} gave answers outside {low:g} to {high:g}: {remedy}.")
-        return np.asarray(2.0 * ((np.clip(values, low, high) - low) / (high - low)) - 1.0)
 
     def _wrong_shape(self, shape: tuple[int, ...], count: int) -> SettingError:
         wanted = {
@@ -241,149 +261,19 @@ class BlackBox:
         )
 
 
-def read_model(
-    model: Any,
-    *,
-    output: object = None,
-    scores: Scores = "auto",
-    output_range: tuple[float, float] | None = None,
-    target: Number | Category | None = None,
-) -> BlackBox:
-    """Read what a model is, and how it is asked.
-
-    Parameters
-    ----------
-    model : object
-        A fitted classifier or regressor with scikit-learn's methods (those of this library, too),
-        the path of a saved model of this library, or a function from rows to an array of shape
-        (rows,) or (rows, outputs).
-    output : object, optional
-        One class, by its label, or one output, by its position. By default all are explained (of
-        two classes, the second).
-    scores : {"auto", "probabilities", "labels"}
-        Of a classifier: 2 p - 1 of probabilities p, or +1 and -1 of labels; "auto" takes
-        probabilities where there are any.
-    output_range : tuple of float, optional
-        Public bounds of a regressor's or function's answers; those outside count as the bounds.
-        Without it, a function's answers must be within -1 and 1.
-    target : Number or Category, optional
-        What is public of the target: the bounds of a regressor, if `output_range` is not given.
-
-    Returns
-    -------
-    BlackBox
-    """
-    if scores not in ("auto", "probabilities", "labels"):
-        raise SettingError(
-            f"The 'scores' must be 'auto', 'probabilities' or 'labels'. Got {scores!r} instead."
-        )
-    if isinstance(model, (str, os.PathLike)):
-        from voile.models.load import load
-
-        model = load(Path(model))
-    _refuse_unusable(model)
-    has_probabilities = hasattr(model, "predict_proba")
-    classes = _classes_of(model)
-    if has_probabilities or (classes is not None and hasattr(model, "predict")):
-        if output_range is not None:
-            raise SettingError(
-                "An 'output_range' is for numbers, and the model is a classifier: leave it out."
-            )
-        if has_probabilities and scores != "labels":
-            return BlackBox(
-                model, AnswerKind.PROBABILITIES, model.predict_proba, classes=classes, output=output
-            )
-        if scores == "probabilities" or classes is None:
-            lack = "probabilities (predict_proba)" if classes else "list of classes (classes_)"
-            raise SettingError(
-                f"{_type_name(model)} has no {lack}, which scores={scores!r} needs: leave 'scores' "
-                f"out."
-            )
-        return BlackBox(model, AnswerKind.LABELS, model.predict, classes=classes, output=output)
-    if scores != "auto":
-        raise SettingError(
-            f"The 'scores' are of classifiers, and {_type_name(model)} gives numbers: leave them "
-            f"out."
-        )
-    bounds = None if output_range is None else _check_range(output_range)
-    if not hasattr(model, "predict"):
-        return BlackBox(model, AnswerKind.NUMBERS, model, output=output, output_range=bounds)
-    bounds = bounds or _bounds_of(target) or _bounds_of(getattr(_schema_of(model), "target", None))
-    if bounds is None:
-        raise SettingError(
-            "Predictions of numbers need public bounds: give output_range=(lowest, highest), or a "
-            "schema with target=Number(lowest, highest)."
-        )
-    return BlackBox(model, AnswerKind.NUMBERS, model.predict, output=output, output_range=bounds)
-
-
-def _refuse_unusable(model: Any) -> None:
-    """Refuse what cannot be asked: classes, networks, models before their fit."""
-    packages = {one.__module__.partition(".")[0] for one in type(model).__mro__}
-    if packages & _NETWORKS:
-        raise SettingError(
-            f"{_type_name(model)} is a network, which does not take rows as they were given: give "
-            f"a function of rows, such as lambda rows: "
-            f"network(torch.tensor(rows)).detach().numpy(), and the 'output_range' of its answers."
-        )
-    asked = any(hasattr(model, name) for name in ("predict", "predict_proba", "__call__"))
-    if isinstance(model, type) or not asked:
-        raise SettingError(
-            f"{_type_name(model)} is no model that can be asked: give a fitted object with "
-            f"'predict', a function of rows, or the path of a saved model of this library."
-        )
-    if isinstance(model, BaseEstimator):
-        try:
-            check_is_fitted(model)
-        except NotFittedError:
-            raise SettingError(
-                f"{_type_name(model)} is not fitted yet: call its 'fit' first."
-            ) from None
-
-
-def _classes_of(model: Any) -> tuple[Any, ...] | None:
-    found = getattr(model, "classes_", None)
-    if found is None:
-        return None
-    if isinstance(found, list) and any(np.ndim(one) for one in found):
-        raise SettingError(
-            f"{_type_name(model)} has several targets: give a function that returns the answers "
-            f"for one of them."
-        )
-    return tuple(np.asarray(found, dtype=object).tolist())
-
-
-def _schema_of(model: Any) -> Schema | None:
+def schema_of(model: Any) -> Schema | None:
+    """What a model of this library says is public of its table."""
     found = getattr(getattr(model, "model_", None), "schema", None)
     return found if isinstance(found, Schema) else None
 
 
 def _names_of(model: Any) -> tuple[str, ...] | None:
-    schema = _schema_of(model)
+    schema = schema_of(model)
     names = schema if schema is not None else getattr(model, "feature_names_in_", None)
     return None if names is None else tuple(map(str, names))
 
 
-def _bounds_of(target: object) -> tuple[float, float] | None:
-    if not isinstance(target, Number) or target.lower is None or target.upper is None:
-        return None
-    return target.lower, target.upper
-
-
-def _check_range(output_range: object) -> tuple[float, float]:
-    try:
-        bounds = _bounds_of(Number(*output_range))  # type: ignore[misc]
-    except (TypeError, SchemaError):
-        bounds = None
-    if bounds is None:
-        raise SettingError(
-            f"The 'output_range' must be two finite numbers, the lower first. Got "
-            f"{output_range!r} instead."
-        )
-    return bounds
-
-
-def _type_name(model: object) -> str:
+def type_name(model: object) -> str:
     """What to call a model in an error."""
     own = getattr(model, "__name__", None)
     return f"The function {own!r}" if isinstance(own, str) else f"The {type(model).__name__}"

@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.errors import SchemaError
-from voile.schema import Category, Column, Number
+from voile.schema import Category, Column, Date, Number
+from voile.schema.value_texts import value_text
 
 Values = NDArray[Any]
 """Shape (rows,): float64 with NaN for numbers, objects (levels, or None) for categories."""
@@ -71,12 +72,13 @@ def public_kind(kind: Any, column: Column) -> Any:
 
 def array_column(encoded: NDArray[Any], column: Column, dtype: np.dtype[Any]) -> NDArray[Any]:
     """A column of a numpy type, shape (rows,)."""
-    return _cast(plain_values(encoded, column), dtype)
+    values = plain_values(encoded, column)
+    return _cast(_texts(values, column) if dtype.kind in "OUST" else values, dtype)
 
 
 def list_column(encoded: NDArray[Any], column: Column) -> list[Any]:
     """A column without a type: floats (NaN: missing), or levels (None: missing)."""
-    values: list[Any] = plain_values(encoded, column).tolist()
+    values: list[Any] = _texts(plain_values(encoded, column), column).tolist()
     return values
 
 
@@ -88,7 +90,9 @@ def pandas_column(encoded: NDArray[Any], column: Column, dtype: Any) -> Any:
     import pandas as pd
 
     if not isinstance(dtype, pd.CategoricalDtype):
-        return _pandas_series(plain_values(encoded, column), dtype)
+        values = plain_values(encoded, column)
+        text = pd.api.types.is_string_dtype(dtype) or pd.api.types.is_object_dtype(dtype)
+        return _pandas_series(_texts(values, column) if text else values, dtype)
     kind = dtype.categories.dtype
     if isinstance(column, Number):
         values = _pandas_series(plain_values(encoded, column), kind)
@@ -104,7 +108,9 @@ def arrow_column(encoded: NDArray[Any], column: Column, kind: Any) -> Any:
     import pyarrow as pa
 
     if not pa.types.is_dictionary(kind):
-        return _arrow_array(plain_values(encoded, column), kind)
+        values = plain_values(encoded, column)
+        text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
+        return _arrow_array(_texts(values, column) if text else values, kind)
     if isinstance(column, Number):
         values = _arrow_array(plain_values(encoded, column), kind.value_type)
         return values.dictionary_encode().cast(kind)
@@ -122,6 +128,16 @@ def explain_misfit(name: str, column: Column, kind: object) -> SchemaError:
         f"({kind}), so the model cannot be asked about them: correct the schema, or give the "
         f"column another type (text, numbers or truth values)."
     )
+
+
+def _texts(values: Values, column: Column) -> Values:
+    """Dates as ISO 8601 text, for a column that has them so; all else as it is."""
+    if not isinstance(column, Date):
+        return values
+    found = np.full(len(values), None, dtype=object)
+    for place in np.flatnonzero(~np.isnan(values)):
+        found[place] = value_text(float(values[place]), column.scale).replace(" ", "T")
+    return found
 
 
 def _missing(values: Values) -> NDArray[np.bool_]:

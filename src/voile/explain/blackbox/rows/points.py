@@ -38,7 +38,7 @@ _CHUNK = 2_000_000
 
 @dataclass(frozen=True, eq=False)
 class PointSpace:
-    """From encoded columns to points of the unit ball, and from influences back to columns.
+    """From encoded columns to points of the unit ball, and from slopes back to columns.
 
     Parameters
     ----------

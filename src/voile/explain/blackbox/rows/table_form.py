@@ -27,6 +27,7 @@ from voile.explain.blackbox.rows.native_columns import (
     public_kind,
 )
 from voile.models.training import check_two_dimensions
+from voile.privacy.vault import check_people
 from voile.schema import Schema
 from voile.schema.columns import Column
 from voile.schema.frames import (
@@ -167,6 +168,8 @@ def describe_table(
             if is_path:
                 schema = Schema.from_frame(rows).select(names_read)
             else:
+                # `protect` does not see the names of what is left out.
+                check_people(None, Schema.from_frame(X))
                 # Without a schema kinds are told by types, and `protect` notes it for receipts.
                 rows = found.rows.select([named[name].key for name in names_read]).to_native()
         named = {name: named[name] for name in names_read}
@@ -221,8 +224,8 @@ def _check_columns(
         )
     if schema is None:
         return
-    unit = () if schema.unit is None else (schema.unit.column,)
-    may_be_read = [name for name in named if name not in unit] if names_read is None else names_read
+    own = schema.privacy_unit.column
+    may_be_read = [name for name in named if name != own] if names_read is None else names_read
     unknown = [name for name in may_be_read if name not in schema]
     if unknown:
         raise SchemaError(

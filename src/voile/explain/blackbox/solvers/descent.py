@@ -236,9 +236,9 @@ class DescentAnswerer:
             offset=phi[d] if has_offset else np.zeros(k),
             offset_errors=np.full(k, error if has_offset else 0.0),
             agreement=unknown(k),
-            explained=unknown(k),
-            effective=math.inf,
-            reach=math.inf,
+            r2=unknown(k),
+            effective_share=math.inf,
+            distance=math.inf,
             answered=self._settings.strategy,
             steps=schedule.steps,
         )

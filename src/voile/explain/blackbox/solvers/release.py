@@ -102,13 +102,13 @@ class ReleaseAnswerer:
         fit = fit_local(
             matrix, vector, radius=settings.radius, intercept=settings.intercept, ridge=ridge
         )
-        effective, reach = math.inf, math.inf
+        effective_share, distance = math.inf, math.inf
         if settings.intercept and matrix[-1, -1] > 0:
             spread = float(np.trace(matrix[:-1, :-1])) / float(matrix[-1, -1])
-            reach = math.sqrt(max(spread, 0.0))
+            distance = math.sqrt(max(spread, 0.0))
         # Scores are in [-1, 1]; noise that leaves little mass would carry the offset anywhere.
         fit = replace(fit, offset=np.clip(fit.offset, -1.0, 1.0))
-        return answer_of(point, fit, error, "release", effective, reach)
+        return answer_of(point, fit, error, "release", effective_share, distance)
 
 
 def answer_of(
@@ -116,8 +116,8 @@ def answer_of(
     fit: LocalFit,
     error: float,
     answered: str,
-    effective: float,
-    reach: float,
+    effective_share: float,
+    distance: float,
 ) -> Answer:
     """An answer with the standard errors that noise on every entry of (A, b) makes."""
     d, k = fit.phi.shape
@@ -137,9 +137,9 @@ def answer_of(
         offset=fit.offset,
         offset_errors=offset_errors,
         agreement=unknown(k),
-        explained=unknown(k),
-        effective=effective,
-        reach=reach,
+        r2=unknown(k),
+        effective_share=effective_share,
+        distance=distance,
         answered=answered,
     )
 
@@ -184,9 +184,9 @@ class OfflineAnswerer:
             offset=offset,
             offset_errors=unknown(len(offset)),
             agreement=unknown(len(offset)),
-            explained=unknown(len(offset)),
-            effective=0.0,
-            reach=math.sqrt(float(parts @ far**2)),
+            r2=unknown(len(offset)),
+            effective_share=0.0,
+            distance=math.sqrt(float(parts @ far**2)),
             answered="offline",
             computed=False,
         )

@@ -95,6 +95,49 @@ class Weight:
         return float((2.0 * weights * errors * np.sqrt(squares * outputs)).max()) * (1.0 + 1e-9)
 
 
+LOCAL_SHARE = 0.3
+"""Effective share of a table that a local model is fitted to at most, if nothing else is said."""
+
+LOCAL_TEXT = "Gaussian, as wide for each row as 30 % of the table allow"
+"""The weight that is chosen for each row, in words."""
+
+_NARROWEST, _WIDEST, _HALVINGS = 0.01, 8.0, 24
+
+
+def gaussian(distances: Floats, width: float) -> Floats:
+    """Weights exp(-r^2 / (2 width^2)) of rows at these distances."""
+    return np.asarray(np.exp(-0.5 * (distances / width) ** 2))
+
+
+def choose_width(distances: Floats, weights: Floats, features: int) -> float:
+    """The width of a Gaussian around a point that is fitted to `LOCAL_SHARE` of a population.
+
+    Wider if so few rows would not carry a model of so many features. Only for released rows: the
+    width depends on them.
+
+    Parameters
+    ----------
+    distances, weights : ndarray of shape (rows,)
+        Of the population's rows; weights sum to 1.
+    features : int
+    """
+
+    def is_narrow(width: float) -> bool:
+        near = gaussian(distances, width)
+        mass = max(float(weights @ near), 1e-300)
+        share = mass**2 / max(float(weights @ near**2), 1e-300)
+        carried = mass**2 / max(float(weights**2 @ near**2), 1e-300)
+        return share <= LOCAL_SHARE or carried < 2.0 * features
+
+    low, high = _NARROWEST, _WIDEST
+    if is_narrow(high):
+        return high
+    for _ in range(_HALVINGS):
+        middle = math.sqrt(low * high)
+        low, high = (middle, high) if is_narrow(middle) else (low, middle)
+    return low
+
+
 def _radii() -> Floats:
     return np.linspace(0.0, FARTHEST, _CELLS + 1)
 

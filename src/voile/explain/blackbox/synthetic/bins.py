@@ -117,17 +117,20 @@ def believe(
 
 
 def even_out(
+    cells: Sequence[Cells],
     bins: Bins,
     noised: Sequence[Floats],
     variances: Sequence[float],
     unseen: Sequence[NDArray[np.bool_]],
 ) -> list[Floats]:
-    """Counts of cells drawn to the mean of their bin, as far as their spread may be noise.
+    """Counts of cells drawn to an even spread over their bin, as far as the rest may be noise.
 
-    James and Stein's estimate within each bin. Unseen cells stay empty.
+    James and Stein's estimate within each bin. Even is by the width of cells, or the same count in
+    each, whichever is nearer to what was released. Unseen cells stay empty.
 
     Parameters
     ----------
+    cells : sequence of Cells
     bins : Bins
     noised : sequence of ndarray of shape (cells,)
     variances : sequence of float
@@ -138,18 +141,26 @@ def even_out(
     result = []
     for j, own in enumerate(bins.maps):
         counts = np.zeros(len(own))
+        widths = cells[j].widths if cells[j].is_number else np.ones(len(own))
         for k in range(int(bins.sizes[j])):
             here = np.flatnonzero((own == k) & ~unseen[j])
-            if not here.size:
-                continue
-            mean = float(noised[j][here].mean())
-            apart = noised[j][here] - mean
-            square = float(apart @ apart)
-            spare = max(len(here) - 3, 0) * variances[j]
-            kept = max(0.0, 1.0 - spare / square) if square > 0 else 0.0
-            counts[here] = np.maximum(mean + kept * apart, 0.0)
+            if here.size:
+                counts[here] = _evened(noised[j][here], widths[here], variances[j])
         result.append(counts)
     return result
+
+
+def _evened(noised: Floats, widths: Floats, variance: float) -> Floats:
+    total = float(noised.sum())
+    evens = [np.full(len(noised), total / len(noised))]
+    if 0.0 < float(widths.sum()) < np.inf:
+        evens.append(total * (widths / widths.sum()))
+    even = min(evens, key=lambda one: float(((noised - one) ** 2).sum()))
+    apart = noised - even
+    square = float(apart @ apart)
+    spare = max(len(noised) - 3, 0) * variance
+    kept = max(0.0, 1.0 - spare / square) if square > 0 else 0.0
+    return np.asarray(np.maximum(even + kept * apart, 0.0))
 
 
 def choose_bins(

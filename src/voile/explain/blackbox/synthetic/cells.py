@@ -1,8 +1,10 @@
 """Fine cells of columns: what a summary counts, and what synthetic rows are drawn from.
 
-Cells are made of what the schema says alone: bounds, levels, whole numbers. Both bounds of a number
-are cells of their own, because many rows often lie there (zeros; whatever was clamped). The last
-cell of every column is for missing values.
+Cells are made of what the schema says alone: bounds, levels, whole numbers. Those of a number are
+equally wide, and ever narrower towards 0 (or the bound nearest to it): bounds of amounts and counts
+are often a thousand times as wide as where most rows are. Both bounds are cells of their own,
+because many rows often lie there (zeros; whatever was clamped). The last cell of every column is
+for missing values.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from numpy.typing import NDArray
 from voile.errors import SchemaError
 from voile.privacy.queries import Block
 from voile.schema import Category, Number, Schema
+from voile.schema.scale import DAY
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.uint16]
@@ -25,7 +28,10 @@ CELLS = "summary cells"
 """What is kept per row inside the vault: its cell in every column."""
 
 _FINE = 128
-"""Most cells of a number."""
+"""Equally wide cells of a number."""
+
+_HALVINGS = range(8, 25)
+"""How often a number's range is halved for the ends of the cells next to 0."""
 
 _MOST_LEVELS = 60_000
 """Most levels of a category: cells are kept in two bytes."""
@@ -40,8 +46,9 @@ class Cells:
     name : str
     lower, upper : ndarray of shape (cells - 1,)
         Smallest and largest value of each cell of a number; empty for a category.
-    whole : bool
-        Whether the values are whole numbers (by the schema).
+    step : float
+        How far neighbouring values are apart (by the schema): 1 for whole numbers, the seconds of a
+        day for days; 0 where there is always one between.
     levels : int
         Levels of a category, -1 for a number; "other" is a cell, too.
     """
@@ -49,7 +56,7 @@ class Cells:
     name: str
     lower: Floats
     upper: Floats
-    whole: bool
+    step: float
     levels: int = -1
 
     @property
@@ -78,11 +85,17 @@ class Cells:
         inner = np.where(missing, 0, codes)
         low, high = self.lower[inner], self.upper[inner]
         part = rng.random(len(codes))
-        if self.whole:
-            values = np.minimum(np.floor(low + part * (high - low + 1.0)), high)
+        if self.step:
+            first, last = low / self.step, high / self.step
+            values = np.minimum(np.floor(first + part * (last - first + 1.0)), last) * self.step
         else:
             values = np.clip(low * (1.0 - part) + high * part, low, high)
         return np.where(missing, np.nan, values)
+
+    @property
+    def widths(self) -> Floats:
+        """How many values a cell of a number holds; that for missing values none."""
+        return np.append(self.upper - self.lower + self.step, 0.0)
 
     @property
     def middles(self) -> Floats:
@@ -112,7 +125,7 @@ def cells_of(schema: Schema, whole: frozenset[str]) -> tuple[Cells, ...]:
                     "summarise: group them."
                 )
             empty = np.zeros(0)
-            result.append(Cells(name, empty, empty, False, len(column.levels or ())))
+            result.append(Cells(name, empty, empty, 0.0, len(column.levels or ())))
         else:
             result.append(_number_cells(name, column, name in whole))
     return tuple(result)
@@ -122,21 +135,34 @@ def _number_cells(name: str, column: Number, whole: bool) -> Cells:
     assert column.lower is not None
     assert column.upper is not None
     low, high = column.lower, column.upper
+    if column.scale == "day":
+        found = _number_cells(name, Number(low // DAY, high // DAY), whole=True)
+        return Cells(name, found.lower * DAY, found.upper * DAY, DAY)
     whole = whole and low == np.floor(low) and high == np.floor(high) and high - low < 2.0**50
     if whole and high - low < _FINE:
         values = np.arange(low, high + 1.0)
-        return Cells(name, values, values, True)
-    part = np.linspace(0.0, 1.0, _FINE - 1)
-    edges = np.clip(low * (1.0 - part) + high * part, low, high)
+        return Cells(name, values, values, 1.0)
+    edges = _edges(low, high)
     if whole:
-        edges = np.unique(np.ceil(edges))
-        lower = np.concatenate([[low], np.maximum(edges[:-1], low + 1.0), [high]])
-        upper = np.concatenate([[low], edges[1:] - 1.0, [high]])
-        return Cells(name, lower, upper, True)
+        inner = np.unique(np.ceil(edges))
+        inner = inner[(inner > low + 1.0) & (inner < high)]
+        lower = np.concatenate([[low, low + 1.0], inner, [high]])
+        upper = np.concatenate([[low], lower[2:] - 1.0, [high]])
+        return Cells(name, lower, np.maximum(upper, lower), 1.0)
     inner = np.nextafter(low, high)
     lower = np.maximum.accumulate(np.concatenate([[low, inner], edges[1:-1], [high]]))
     upper = np.concatenate([[low], edges[1:-1], [np.nextafter(high, low), high]])
-    return Cells(name, lower, np.maximum(upper, lower), False)
+    return Cells(name, lower, np.maximum(upper, lower), 0.0)
+
+
+def _edges(low: float, high: float) -> Floats:
+    """Ends of cells between two bounds: equally far apart, and next to 0 by halves."""
+    part = np.linspace(0.0, 1.0, _FINE - 1)
+    even = np.clip(low * (1.0 - part) + high * part, low, high)
+    anchor = min(max(0.0, low), high)
+    steps = (high / 2 - low / 2) * 2.0 ** (1.0 - np.array(_HALVINGS))
+    near = np.concatenate([anchor - steps, [anchor], anchor + steps])
+    return np.unique(np.concatenate([even, near[(near > low) & (near < high)]]))
 
 
 @dataclass(frozen=True, eq=False)

@@ -189,15 +189,26 @@ def interaction_sizes(
     """Size tau^2 of log-linear terms in each group of them, by empirical Bayes.
 
     From E (target - start)^2 = spread^2 tau^2 + variance: less one standard error of it, to be
-    used, and one standard error more, as large as it may be.
+    used, and as it is, for standard errors.
     """
     weight = spread**2 / (variance + spread**2 / 4.0) ** 2
     count = int(group.max(initial=-1)) + 1
     excess = np.bincount(group, weight * ((target - start) ** 2 - variance), minlength=count)
     error = np.sqrt(np.bincount(group, 2.0 * (weight * variance) ** 2, minlength=count))
     scale_of = np.maximum(np.bincount(group, weight * spread**2, minlength=count), 1e-300)
-    least, most = (excess - error) / scale_of, (excess + error) / scale_of
-    return np.clip(least, 1e-6, 4.0), np.clip(most, 1e-6, 4.0)
+    least, likely = (excess - error) / scale_of, excess / scale_of
+    return np.clip(least, 1e-6, 4.0), np.clip(likely, 1e-6, 4.0)
+
+
+def draw_noise(tables: PairTables, rng: np.random.Generator) -> Floats:
+    """Another draw of the noise on all counts, shape (bins, bins): of pairs, and of margins."""
+    count = len(tables.margins)
+    pairs = np.triu(rng.standard_normal((count, count)) * np.sqrt(tables.variances), 1)
+    margins = rng.standard_normal(count) * np.sqrt(tables.margin_variances)
+    share = 1.0 / tables.bins.sizes[tables.bins.owners]
+    spread = np.outer(margins, share)
+    spread[tables.bins.owners[:, None] == tables.bins.owners[None]] = 0.0
+    return np.asarray(pairs + pairs.T + spread + spread.T + np.diag(margins))
 
 
 def fit_table(tables: PairTables, i: int, j: int) -> Floats:

@@ -6,6 +6,7 @@ them, which costs the private rows nothing. Everything here is post-processing.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -16,6 +17,7 @@ from voile.explain.blackbox.answers.answer import Answer
 from voile.explain.blackbox.rows.points import ONE
 from voile.explain.blackbox.settings import Settings
 from voile.explain.blackbox.solvers.local_fit import SINGLE, LocalFit, fit_local
+from voile.explain.blackbox.solvers.weights import choose_width, gaussian
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
@@ -65,7 +67,8 @@ class Population:
         points, wide = self._singles
         along = (points @ z.astype(np.float32)).astype(np.float64)
         far = np.sqrt(np.maximum(self._squares - 2.0 * along + z @ z, 0.0))
-        near = settings.weight.at(far)
+        width = choose_width(far, self.weights, d) if settings.local else math.nan
+        near = gaussian(far, width) if settings.local else settings.weight.at(far)
         local = near * self.weights
         weighed = wide * (2.0 * local)[:, None].astype(np.float32)
         sums = (weighed.T @ wide).astype(np.float64)
@@ -94,10 +97,11 @@ class Population:
             offset=fit.offset,
             offset_errors=offset_errors,
             agreement=local @ agrees / mass,
-            explained=1.0 - local @ rest**2 / np.maximum(variance, 1e-12),
-            effective=min(mass**2 / squares, 1.0) if squares > 0 else 0.0,
-            reach=float(np.sqrt(local @ far**2 / mass)),
+            r2=1.0 - local @ rest**2 / np.maximum(variance, 1e-12),
+            effective_share=min(mass**2 / squares, 1.0) if squares > 0 else 0.0,
+            distance=float(np.sqrt(local @ far**2 / mass)),
             answered="summary",
+            width=width,
         )
 
     def _errors(

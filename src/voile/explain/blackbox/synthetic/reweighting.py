@@ -9,15 +9,20 @@ that pair of columns, by empirical Bayes). Post-processing of released values.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
+from scipy.sparse.linalg import LinearOperator, cg
 
 from voile.explain.blackbox.synthetic.bins import Bins
 from voile.explain.blackbox.synthetic.cells import Cells
-from voile.explain.blackbox.synthetic.pair_tables import PairTables, interaction_sizes
+from voile.explain.blackbox.synthetic.pair_tables import (
+    PairTables,
+    draw_noise,
+    interaction_sizes,
+)
 from voile.explain.blackbox.synthetic.reweighting_kernels import pair_scores, pair_sums
 
 Floats = NDArray[np.float64]
@@ -35,6 +40,9 @@ _FEWEST = 0.1
 _DRAWS = 24
 """Draws of the noise by which standard errors are found."""
 
+_SOME, _STEPS, _CLOSE = 2_000, 20, 0.05
+"""Rows, steps and precision that suffice for these."""
+
 
 @dataclass(frozen=True, eq=False)
 class Reweighted:
@@ -44,11 +52,15 @@ class Reweighted:
     ----------
     weights : ndarray of shape (rows,)
         They sum to 1.
+    noise : ndarray of shape (rows, draws)
+        By which part weights would differ under other draws of the noise; no draws where that is
+        not known.
     reweightings : ndarray of shape (rows, draws)
-        By which part weights would differ under other draws of the noise, and of the rows.
+        The same under other draws of the noise and of the rows.
     """
 
     weights: Floats
+    noise: Floats
     reweightings: Floats
 
 
@@ -91,6 +103,27 @@ class _TableMoments:
         shares = np.exp(scores - top)
         return shares / shares.sum(), top + float(np.log(shares.mean()))
 
+    def some(self, rows: int) -> _TableMoments:
+        """The same moments of the first rows alone."""
+        return replace(self, binned=self.binned[:rows])
+
+    def respond(self, weights: Floats, moved: Floats) -> Floats:
+        """Terms by which a fit would differ had the targets moved: to first order.
+
+        Solves (covariance of the products + penalty) terms = moved by conjugate gradients.
+        """
+
+        def curve(x: Floats) -> Floats:
+            terms = x * self.scale
+            scores = self.scores(terms)
+            means = self.means(weights * (scores - weights @ scores))
+            return np.asarray((means + self.ridge * terms) * self.scale)
+
+        size = len(self.scale)
+        operator = LinearOperator((size, size), matvec=curve)
+        found = cg(operator, moved * self.scale, rtol=_CLOSE, maxiter=_STEPS)[0]
+        return np.asarray(self.scale * found)
+
     def dual(self, x: Floats) -> tuple[float, Floats]:
         """What is minimised, and its gradient, in scaled terms."""
         terms = x * self.scale
@@ -128,17 +161,21 @@ def reweight_rows(
         options={"maxiter": _ITERATIONS if len(moments.target) < _MANY else _ITERATIONS // 2},
     )
     weights = _tempered(moments.scores(found.x * moments.scale))
-    noise = np.sqrt(doubts.variance)
-    if noise.max(initial=0.0) < 1e-9:
-        return Reweighted(weights, np.zeros((len(weights), 1)))  # there was none
+    if doubts.variance.max(initial=0.0) < 1e-18:
+        nothing = np.zeros((len(weights), 1))  # there was none
+        return Reweighted(weights, nothing, nothing)
+    few = doubts.some(_SOME)
+    few_weights = weights[:_SOME] / weights[:_SOME].sum()
+    by_noise = np.empty((len(weights), _DRAWS))
     reweightings = np.empty((len(weights), _DRAWS))
     for k in range(_DRAWS):
-        # Each moment by itself, drawn back as far as its penalty says.
-        scores = doubts.scores(rng.standard_normal(len(noise)) * noise * doubts.scale**2)
+        moved = (doubts.mix @ draw_noise(tables, rng) @ doubts.mix.T)[doubts.at] / tables.rows
+        scores = doubts.scores(few.respond(few_weights, moved))
         # Other rows could have been drawn, too: signs by chance have the variance of that.
-        moved = scores + 2.0 * rng.integers(0, 2, len(weights)) - 1.0
-        reweightings[:, k] = moved - weights @ moved
-    return Reweighted(weights, reweightings)
+        both = scores + 2.0 * rng.integers(0, 2, len(weights)) - 1.0
+        by_noise[:, k] = scores - weights @ scores
+        reweightings[:, k] = both - weights @ both
+    return Reweighted(weights, by_noise, reweightings)
 
 
 def disagreement(
@@ -192,7 +229,7 @@ def _moments(
     tables: PairTables,
     positions: tuple[Floats, NDArray[np.int64]],
 ) -> tuple[_TableMoments, _TableMoments]:
-    """What is matched, and the same with every pair and as little penalty as may be right."""
+    """What is matched, and the same with every pair and a penalty as small as is likely."""
     bins: Bins = tables.bins
     lines, line_owners = positions
     count = len(bins)
@@ -217,7 +254,7 @@ def _moments(
     # So many rows, real or drawn, cannot tell more than this.
     doubt = variance + spread * (1.0 / len(numbered) + 1.0 / tables.rows)
     group = groups[at[0]] * (int(groups.max()) + 1) + groups[at[1]]
-    least, most = interaction_sizes(target, start, spread, doubt, group)
+    least, likely = interaction_sizes(target, start, spread, doubt, group)
     numbered = numbered.astype(np.int32)
 
     def made(sizes: Floats, kept: NDArray[np.bool_]) -> _TableMoments:
@@ -235,4 +272,4 @@ def _moments(
 
     # Pairs of columns that show nothing beyond the noise need no terms.
     told = single | (least[group] > _NOTHING)
-    return made(least[group], told), made(most[group], np.ones(len(told), dtype=np.bool_))
+    return made(least[group], told), made(likely[group], np.ones(len(told), dtype=np.bool_))

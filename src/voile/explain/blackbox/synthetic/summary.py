@@ -21,7 +21,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.errors import LedgerMismatch
-from voile.explain.blackbox.answers.opening import DISCOVERY
 from voile.explain.blackbox.synthetic.bins import (
     Bins,
     believe,
@@ -40,7 +39,7 @@ from voile.explain.blackbox.synthetic.copula import (
     score_bins,
     score_sides,
 )
-from voile.explain.blackbox.synthetic.marginals import BinCounts, Maps, PairProducts, SignProducts
+from voile.explain.blackbox.synthetic.marginals import Maps, PairProducts, SignProducts
 from voile.explain.blackbox.synthetic.pair_tables import (
     Edges,
     Margins,
@@ -52,31 +51,20 @@ from voile.explain.blackbox.synthetic.pair_tables import (
 )
 from voile.explain.blackbox.synthetic.reweighting import Reweighted, disagreement, reweight_rows
 from voile.explain.blackbox.synthetic.tree_rows import draw_bins, draw_cells, draw_values
-from voile.privacy.budget import Budget
-from voile.privacy.calibrate import calibrate, gaussian_step
-from voile.privacy.discovery import complete, discovery_shape
-from voile.privacy.events import Plan, Step
-from voile.privacy.grant import Grant
-from voile.privacy.ledger.allowance import Allowance
-from voile.privacy.ledger.answers import AnswerBook
-from voile.privacy.mechanisms import Release, gaussian_sum
-from voile.privacy.receipt import Receipt, write_receipt
-from voile.privacy.vault import PrivateTable, keep
-from voile.schema import Number, Schema
+from voile.privacy.receipt import Receipt
+from voile.schema import Schema
 
 Floats = NDArray[np.float64]
 
 SYNTHETIC_ROWS = 20_000
 
-_WIDE = 100
+WIDE = 100
 """Tables of more columns have two bins a column."""
 
-_CELL_ACCESS, _BIN_ACCESS = "cells of columns", "bins of columns"
-_PAIR_ACCESS, _AGAIN_ACCESS = "pairs of columns", "strongest pairs again"
-_SHARES = {_CELL_ACCESS: 0.15, _BIN_ACCESS: 0.15, _PAIR_ACCESS: 0.45, _AGAIN_ACCESS: 0.25}
-_WIDE_SHARES = {_CELL_ACCESS: 0.2, _PAIR_ACCESS: 0.8}
+CELL_ACCESS, BIN_ACCESS = "cells of columns", "bins of columns"
+PAIR_ACCESS, AGAIN_ACCESS = "pairs of columns", "strongest pairs again"
 
-_KEY, _FORMAT = "summary", 1
+_FORMAT = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,12 +76,13 @@ class SyntheticRows:
     columns : dict of str to ndarray of shape (rows,)
         Encoded.
     weights : ndarray of shape (rows,)
-    reweightings : ndarray of shape (rows, draws)
+    noise, reweightings : ndarray of shape (rows, draws)
         See `Reweighted`.
     """
 
     columns: dict[str, NDArray[Any]]
     weights: Floats
+    noise: Floats
     reweightings: Floats
 
     @property
@@ -137,7 +126,7 @@ class PaidSummary:
     @cached_property
     def _noised_cells(self) -> list[Floats]:
         ends = np.cumsum([one.count for one in self.cells])[:-1]
-        return [np.array(part) for part in np.split(self.released[_CELL_ACCESS], ends)]
+        return [np.array(part) for part in np.split(self.released[CELL_ACCESS], ends)]
 
     @cached_property
     def rows(self) -> float:
@@ -153,13 +142,13 @@ class PaidSummary:
     def unseen(self) -> list[NDArray[np.bool_]]:
         """Cells for missing and unlisted values that are believed to be empty."""
         return find_unseen(
-            self.cells, self._noised_cells, self.errors[_CELL_ACCESS], self.never_missing
+            self.cells, self._noised_cells, self.errors[CELL_ACCESS], self.never_missing
         )
 
     @cached_property
     def bins(self) -> Bins:
         """Bins of every column."""
-        error = self.errors[_CELL_ACCESS]
+        error = self.errors[CELL_ACCESS]
         return choose_bins(self.cells, self.counts, self.unseen, self.rows, error)
 
     @cached_property
@@ -181,10 +170,10 @@ class PaidSummary:
             self.bins,
             self.rows,
             self._noised_cells,
-            self.errors[_CELL_ACCESS],
+            self.errors[CELL_ACCESS],
             self.second_maps,
-            self.released[_BIN_ACCESS],
-            self.errors[_BIN_ACCESS],
+            self.released[BIN_ACCESS],
+            self.errors[BIN_ACCESS],
             self.unseen,
         )
 
@@ -194,14 +183,14 @@ class PaidSummary:
         if self.wide or len(self.schema) < 2:
             return self.counts
         margins = self._margins
-        return even_out(self.bins, margins.cells, margins.cell_variances, self.unseen)
+        return even_out(self.cells, self.bins, margins.cells, margins.cell_variances, self.unseen)
 
     @cached_property
     def _first_tables(self) -> PairTables:
         margins, variances = self._margins.counts, self._margins.variances
-        centred = PairProducts(self.bins.maps).split(self.released[_PAIR_ACCESS])
+        centred = PairProducts(self.bins.maps).split(self.released[PAIR_ACCESS])
         return estimate_tables(
-            self.bins, self.rows, margins, variances, centred, self.errors[_PAIR_ACCESS]
+            self.bins, self.rows, margins, variances, centred, self.errors[PAIR_ACCESS]
         )
 
     @cached_property
@@ -212,13 +201,13 @@ class PaidSummary:
     @cached_property
     def tables(self) -> PairTables:
         """Estimated counts of all pairs of bins."""
-        centred = PairProducts(self.bins.maps, self.edges).split(self.released[_AGAIN_ACCESS])
-        return refine_tables(self._first_tables, self.edges, centred, self.errors[_AGAIN_ACCESS])
+        centred = PairProducts(self.bins.maps, self.edges).split(self.released[AGAIN_ACCESS])
+        return refine_tables(self._first_tables, self.edges, centred, self.errors[AGAIN_ACCESS])
 
     @property
     def wide(self) -> bool:
         """Whether there are too many columns for tables of pairs."""
-        return len(self.schema) > _WIDE
+        return len(self.schema) > WIDE
 
     # -- synthetic rows --------------------------------------------------------------------------
 
@@ -251,20 +240,20 @@ class PaidSummary:
             binned = self._draw_bins(rows, rng)
             drawn = draw_cells(binned, self.bins, self.cell_counts, rng)
             columns = draw_values(self.cells, drawn, rng)
-        reweighted = self._reweight(drawn, rng)
-        return SyntheticRows(columns, reweighted.weights, reweighted.reweightings)
+        found = self._reweight(drawn, rng)
+        return SyntheticRows(columns, found.weights, found.noise, found.reweightings)
 
     def _draw_wide(self, rows: int, rng: np.random.Generator) -> list[NDArray[np.int64]]:
         count = len(self.schema)
         scores = Scores(np.zeros((count, count)), np.zeros((count, count)), np.ones(count))
         if count > 1:
-            signs = SignProducts(self.halves).split(self.released[_PAIR_ACCESS])
+            signs = SignProducts(self.halves).split(self.released[PAIR_ACCESS])
             upper = [
                 float(mass[own == 1].sum())
                 for mass, own in zip(self.counts, self.halves, strict=True)
             ]
             high = np.clip(np.array(upper) / self.rows, 1e-3, 1.0 - 1e-3)
-            doubt = (self.errors[_PAIR_ACCESS] / self.rows) ** 2
+            doubt = (self.errors[PAIR_ACCESS] / self.rows) ** 2
             scores = score_sides(high, signs / self.rows, doubt)
         orders = [cell_order(a, b) for a, b in zip(self.cells, self.counts, strict=True)]
         return draw_ordered(self.counts, orders, scores, rows, rng)
@@ -282,7 +271,8 @@ class PaidSummary:
     def _reweight(self, drawn: list[NDArray[np.int64]], rng: np.random.Generator) -> Reweighted:
         count = len(drawn[0])
         if self.wide or len(self.schema) < 2:
-            return Reweighted(np.full(count, 1.0 / count), np.zeros((count, 0)))
+            unknown = np.zeros((count, 0))
+            return Reweighted(np.full(count, 1.0 / count), unknown, unknown)
         binned = [own[codes] for own, codes in zip(self.bins.maps, drawn, strict=True)]
         return reweight_rows(binned, self.tables, self.cells, self.counts, rng)
 
@@ -324,77 +314,3 @@ def _pack(values: Floats) -> str:
 
 def _unpack(text: str) -> Floats:
     return np.frombuffer(base64.b64decode(text), dtype="<f8").astype(np.float64)
-
-
-# -- buying it -----------------------------------------------------------------------------------
-
-
-def plan_summary(schema: Schema, budget: Budget, allowance: Allowance) -> Plan:
-    """Every access to the rows, fixed in advance."""
-    steps: list[Step] = list(discovery_shape(schema, DISCOVERY, budget.delta))
-    left = 1.0 - (DISCOVERY if steps else 0.0)
-    shares = _WIDE_SHARES if len(schema) > _WIDE else _SHARES
-    if len(schema) < 2:
-        shares = {_CELL_ACCESS: 1.0}
-    steps += [gaussian_step(label, left * share) for label, share in shares.items()]
-    return calibrate(budget, Plan(tuple(steps)), allowance.ledger.relation)
-
-
-def find_summary(allowance: Allowance, book: AnswerBook, budget: Budget) -> PaidSummary:
-    """The summary that was bought under this name before, or a new one.
-
-    Raises
-    ------
-    BudgetExceeded
-        If it does not fit the ledger; nothing was spent.
-    """
-    stored = book.find([_KEY]).get(_KEY)
-    if stored is None:
-        bought = _buy(allowance, budget)
-        stored = book.store({_KEY: bought.to_dict()})[_KEY]
-    return PaidSummary.from_dict(stored)
-
-
-def _buy(allowance: Allowance, budget: Budget) -> PaidSummary:
-    plan = plan_summary(allowance.table.schema, budget, allowance)
-    with allowance.reserve(plan, whole=True) as payment:
-        assert payment is not None
-        grant = payment.pay(plan)
-        table = complete(allowance.table, grant)
-        summary = _measure(table, grant)
-    return PaidSummary(
-        summary.schema,
-        summary.whole,
-        summary.never_missing,
-        summary.released,
-        summary.errors,
-        write_receipt(grant, budget),
-    )
-
-
-def _measure(table: PrivateTable, grant: Grant) -> PaidSummary:
-    """Carry the plan out: each access uses what the ones before it released."""
-    schema = table.schema
-    released: dict[str, Floats] = {}
-    errors: dict[str, float] = {}
-    blank = write_receipt(grant, Budget(1.0, 0.5))  # replaced when all accesses are done
-    numbers = {name: one for name, one in schema.items() if isinstance(one, Number)}
-    whole = frozenset(name for name, one in numbers.items() if one.whole)
-    never = frozenset(name for name, one in numbers.items() if not one.missing)
-    found = PaidSummary(schema, whole, never, released, errors, blank)
-    keep(table, list(schema), CellKeeper(found.cells).prepare)
-
-    def take(release: Release) -> None:
-        released[release.label] = release.values
-        errors[release.label] = release.standard_error
-
-    fine = BinCounts(tuple(np.arange(one.count) for one in found.cells))
-    take(gaussian_sum(table, fine, grant.take(_CELL_ACCESS)))
-    if found.wide:
-        take(gaussian_sum(table, SignProducts(found.halves), grant.take(_PAIR_ACCESS)))
-    elif len(schema) > 1:
-        take(gaussian_sum(table, BinCounts(found.second_maps), grant.take(_BIN_ACCESS)))
-        take(gaussian_sum(table, PairProducts(found.bins.maps), grant.take(_PAIR_ACCESS)))
-        again = PairProducts(found.bins.maps, found.edges)
-        take(gaussian_sum(table, again, grant.take(_AGAIN_ACCESS)))
-    return found

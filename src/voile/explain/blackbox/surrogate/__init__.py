@@ -1,0 +1,1 @@
+"""The local surrogate: a weighted linear model around a row, the slopes of a black box."""
