@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from needs import find_absent
+from repeatable import RepeatableEntropy
 
 settings.register_profile(
     "voile",
@@ -17,6 +18,9 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("voile")
+
+
+ENTROPY = RepeatableEntropy()
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -30,6 +34,25 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with the tests that wait, so that the others run meanwhile."""
     items.sort(key=lambda item: item.get_closest_marker("waits") is None)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """Give each test noise of its own, the same in every run."""
+    from voile.privacy import noise
+
+    noise.os = ENTROPY  # type: ignore[assignment]
+    with ENTROPY.at(item.nodeid):
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_fixture_setup(fixturedef: Any, request: Any) -> Iterator[None]:
+    """What tests share is made with noise of its own, whichever test comes first."""
+    if fixturedef.scope == "function":
+        return (yield)
+    with ENTROPY.at(f"{fixturedef.baseid} {fixturedef.argname} {request.param_index}"):
+        return (yield)
 
 
 @pytest.hookimpl(wrapper=True)
