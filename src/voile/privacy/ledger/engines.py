@@ -24,11 +24,19 @@ _PREPARE_POSTGRES = (
 """A commit is on disk when it returns, whatever the server's default is."""
 
 
+_IN_MEMORY = (":memory:", "sqlite://", "sqlite:///", "sqlite:///:memory:")
+
+
 def url_of(where: str | Path) -> str:
     """SQLAlchemy url of a path or url; a path becomes absolute, so that chdir loses nothing."""
     text = str(where)
     if not is_text(text):
         raise LedgerMismatch(f"The path {text!r} has a NUL or is no text in UTF-8: rename it.")
+    if text in _IN_MEMORY:
+        raise LedgerMismatch(
+            f"{text!r} is how SQLite calls a database in memory. A ledger in memory has no path: "
+            "Ledger(Budget(epsilon=1, delta=1e-6))."
+        )
     if "://" not in text:
         return f"sqlite:///{_resolved(text)}"
     if text.startswith("sqlite:///"):

@@ -521,6 +521,14 @@ def test_no_message_shows_a_password(url):
     assert "s3cret" not in repr(caught.value)
 
 
+@pytest.mark.parametrize("where", [":memory:", "sqlite://", "sqlite:///:memory:"])
+def test_what_sqlite_calls_memory_is_no_file(where, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(LedgerMismatch, match=r"Ledger\(Budget\("):
+        Ledger(where, BUDGET)
+    assert not list(tmp_path.iterdir())
+
+
 def test_urls_of_paths_are_absolute(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert url_of("l.db") == url_of("sqlite:///l.db") == f"sqlite:///{tmp_path.resolve()}/l.db"
