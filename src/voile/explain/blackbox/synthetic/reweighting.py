@@ -40,6 +40,15 @@ _FEWEST = 0.1
 _DRAWS = 24
 """Draws of the noise by which standard errors are found."""
 
+_LARGER, _SLOPES = 4.0, 1.5
+"""How much larger than is likely terms may be, and by how much more slopes move than averages.
+
+Fits respond to other noise by more than their terms: sizes of terms, the tree and the bins are
+chosen anew. Averages over all rows feel little of that, slopes among correlated columns more. In
+tables that are summarised again (benchmarks/blackbox/whiskers.py) these factors bring stated errors
+to real ones.
+"""
+
 _SOME, _STEPS, _CLOSE = 2_000, 20, 0.05
 """Rows, steps and precision that suffice for these."""
 
@@ -172,7 +181,7 @@ def reweight_rows(
         moved = (doubts.mix @ draw_noise(tables, rng) @ doubts.mix.T)[doubts.at] / tables.rows
         scores = doubts.scores(few.respond(few_weights, moved))
         # Other rows could have been drawn, too: signs by chance have the variance of that.
-        both = scores + 2.0 * rng.integers(0, 2, len(weights)) - 1.0
+        both = _SLOPES * scores + 2.0 * rng.integers(0, 2, len(weights)) - 1.0
         by_noise[:, k] = scores - weights @ scores
         reweightings[:, k] = both - weights @ both
     return Reweighted(weights, by_noise, reweightings)
@@ -229,7 +238,7 @@ def _moments(
     tables: PairTables,
     positions: tuple[Floats, NDArray[np.int64]],
 ) -> tuple[_TableMoments, _TableMoments]:
-    """What is matched, and the same with every pair and a penalty as small as is likely."""
+    """What is matched, and the same with every pair and a penalty as small as may be."""
     bins: Bins = tables.bins
     lines, line_owners = positions
     count = len(bins)
@@ -272,4 +281,4 @@ def _moments(
 
     # Pairs of columns that show nothing beyond the noise need no terms.
     told = single | (least[group] > _NOTHING)
-    return made(least[group], told), made(likely[group], np.ones(len(told), dtype=np.bool_))
+    return made(least[group], told), made(_LARGER * likely[group], np.ones_like(told))
