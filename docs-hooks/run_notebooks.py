@@ -18,7 +18,7 @@ from nbclient import NotebookClient
 DOCS = Path(__file__).parents[1] / "docs"
 PICTURES = {
     "table": {"table": ("model.html", 1000, 1130)},
-    "images": {"images": ("prototypes.html", 1000, 1240), "filters": ("filters.html", 1000, 900)},
+    "images": {"images": ("prototypes.html", 1000, 1240), "maps": ("maps.html", 1000, 900)},
     "black-box": {"black-box": ("why.html", 1000, 1060)},
 }
 """Of each notebook its pictures: the page it wrote, and how much of it, in pixels."""

@@ -116,12 +116,12 @@ class Maps:
         model, rows = self.model.model_, np.arange(len(pictures))
         seen = model.spread(self._columns(pictures))
         shares = model.contributions(model.map_scores(seen.points))
-        filters = -np.einsum("ikm,kmj->ij", shares, model.filters) / shares.shape[1]
+        filters = -np.einsum("ikm,kmj->ij", shares, model.linear_maps) / shares.shape[1]
         for k in np.unique(classes):
-            filters[classes == k] += shares[classes == k, k] @ model.filters[k]
+            filters[classes == k] += shares[classes == k, k] @ model.linear_maps[k]
         average = self.model.explain_global().average
         strengths = seen.scale[:, None] * seen.features - seen.shift[:, None] * average
-        centred = model.filters - model.filters.mean(axis=0)
+        centred = model.linear_maps - model.linear_maps.mean(axis=0)
         return {
             "filter": filters,
             "filter x input": filters * seen.features,

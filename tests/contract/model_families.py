@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import Any
 
 import ebm_models
-import filter_models
+import linear_map_models
 import numpy as np
 import prototype_models
 from ebm_models import COLUMNS, make_model
@@ -302,21 +302,21 @@ LVQ = Family(
 
 def table_maps():
     columns = {"age": Number(18, 95), "ward": Category(["A", "B"]), "smoker": Category([False])}
-    return filter_models.filter_model(columns, ["home", 1, 2.5], maps=2, normalise=True)
+    return linear_map_models.linear_map_model(columns, ["home", 1, 2.5], maps=2, normalise=True)
 
 
 def number_maps(**more):
     columns = {"radius": Number(6, 29), "texture": Number(9, 40)}
-    return filter_models.filter_model(columns, ["benign", "malignant"], maps=2, **more)
+    return linear_map_models.linear_map_model(columns, ["benign", "malignant"], maps=2, **more)
 
 
 def picture_maps():
     basis = SmoothBasis((5, 4, 1), 3, 6.0, True)
-    return filter_models.picture_filters((5, 4), maps=2, basis=basis, root=True)
+    return linear_map_models.picture_linear_maps((5, 4), maps=2, basis=basis, root=True)
 
 
 def colour_maps():
-    return filter_models.picture_filters(
+    return linear_map_models.picture_linear_maps(
         (2, 2, 3), classes=2, smooth=False, root=True, taught_by="Teacher"
     )
 

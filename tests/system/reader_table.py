@@ -18,7 +18,7 @@ from typing import Any
 
 import ebm_models
 import explained_models
-import filter_models
+import linear_map_models
 import numpy as np
 import prototype_models
 import surrogate_records
@@ -333,12 +333,18 @@ for _name, _make, _write, _estimator, _reads in (
     ),
     (
         "maps, table",
-        filter_models.ward_model,
+        linear_map_models.ward_model,
         SavedLocallyLinear.write,
         "LocallyLinearClassifier",
         _MAPS,
     ),
-    ("maps, pictures", filter_models.picture_filters, SavedLocallyLinear.write, None, _MAPS),
+    (
+        "maps, pictures",
+        linear_map_models.picture_linear_maps,
+        SavedLocallyLinear.write,
+        None,
+        _MAPS,
+    ),
 ):
     READERS[_name] = Reader(_saved(_write, _make, _estimator), _run_model, _reads)
 
@@ -432,8 +438,8 @@ _RECORDS: dict[str, Callable[[], Any]] = {
     "local": lambda: _local(ebm_models.make_model("softmax")),
     "prototypes": lambda: explain_global(prototype_models.mixed_model()),
     "decisions": lambda: _local(prototype_models.mixed_model()),
-    "filters": lambda: explain_global(filter_models.picture_filters((4, 3))),
-    "filter decisions": lambda: _local(filter_models.ward_model()),
+    "linear maps": lambda: explain_global(linear_map_models.picture_linear_maps((4, 3))),
+    "linear map decisions": lambda: _local(linear_map_models.ward_model()),
     "slopes": surrogate_records.census_surrogate,
     "slopes on words": surrogate_records.review_surrogate,
     "slopes on pictures": lambda: surrogate_records.picture_surrogate((4, 3)),

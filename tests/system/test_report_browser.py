@@ -16,7 +16,7 @@ from explained_models import (
     number_term,
     price_model,
 )
-from filter_models import WARD_ROWS, picture_filters, ward_model
+from linear_map_models import WARD_ROWS, picture_linear_maps, ward_model
 from prototype_models import MIXED_ROWS, mixed_model, tumour_model, wide_model
 from report_visits import QUIET, Visit
 from surrogate_records import census_surrogate, review_surrogate
@@ -84,8 +84,8 @@ PAGES = {
     "classes": lambda: draw_report(fitted(classes_model())),
     "prototypes": lambda: draw_report(fitted(tumour_model())),
     "mixed prototypes": lambda: draw_report(fitted(mixed_model()), rows=MIXED_ROWS),
-    "filters": lambda: draw_report(fitted(ward_model()), rows=WARD_ROWS),
-    "filter pictures": lambda: draw_report(fitted(picture_filters((6, 5)))),
+    "linear maps": lambda: draw_report(fitted(ward_model()), rows=WARD_ROWS),
+    "linear map pictures": lambda: draw_report(fitted(picture_linear_maps((6, 5)))),
     "local page": told_local,
     "slope page": lambda: surrogate_page.draw_page(census_surrogate()),
     "text page": lambda: surrogate_page.draw_page(review_surrogate()),

@@ -30,7 +30,7 @@ def site(tmp_path_factory):
         env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
         capture_output=True,
         text=True,
-        timeout=240,
+        timeout=600,
         check=False,
     )
     assert result.returncode == 0, result.stdout + result.stderr
@@ -60,7 +60,7 @@ def test_pages_opened_from_disk_can_be_searched(site):
         page.goto((site / "how-to" / "index.html").as_uri())
         # The words of a title: the list shows only its first results.
         page.fill(".md-search__input", "protect people with several rows")
-        page.wait_for_selector(".md-search-result__link")
+        page.wait_for_selector(".md-search-result__link", timeout=600_000)
         found = page.eval_on_selector_all(
             ".md-search-result__link", "links => links.map((one) => one.href)"
         )

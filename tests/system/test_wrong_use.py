@@ -330,7 +330,7 @@ def test_an_interrupted_training_says_so_and_keeps_book(place):
         "main()\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=600, check=False
     )
     assert done.returncode == 130
     assert done.stderr.startswith("voile: Interrupted")

@@ -13,7 +13,7 @@ from voile.explain.ebm.overall import EBMExplanation
 from voile.explain.ebm.term import ExplainedTerm
 from voile.explain.explained_feature import ExplainedFeature
 from voile.explain.explanation import Explanation
-from voile.explain.locally_linear.local import FilterDecision, LocallyLinearLocalExplanation
+from voile.explain.locally_linear.local import LinearMapDecision, LocallyLinearLocalExplanation
 from voile.explain.locally_linear.overall import LocallyLinearExplanation
 from voile.explain.lvq.local import (
     Change,
@@ -34,10 +34,10 @@ __all__ = [
     "ExplainedFeature",
     "ExplainedTerm",
     "Explanation",
-    "FilterDecision",
     "JointChange",
     "LVQExplanation",
     "LVQLocalExplanation",
+    "LinearMapDecision",
     "LocalSurrogate",
     "LocallyLinearExplanation",
     "LocallyLinearLocalExplanation",

@@ -228,7 +228,7 @@ def test_the_same_data_is_known_again_in_another_process(tmp_path):
     subprocess.run(
         [sys.executable, "-c", f"path = {path!r}\n{script}assert len(done) == 20"],
         check=True,
-        timeout=120,
+        timeout=600,
     )
     names = {"path": path}
     exec(script, names)

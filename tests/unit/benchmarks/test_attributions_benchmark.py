@@ -82,7 +82,7 @@ def test_scores_and_contributions_are_those_of_the_library(fitted):
     found = estimator.explain_local(data.test[:5])
     explained = one.model.explain(pictures, classes)
     for row, decision in enumerate(found.decisions):
-        blended = np.einsum("km,kmj->kj", decision.shares, found.filters)
+        blended = np.einsum("km,kmj->kj", decision.shares, found.linear_maps)
         own = blended[classes[row]] - blended.mean(axis=0)
         assert explained["filter"][row] == pytest.approx(own)
         assert explained["contributions"][row] == pytest.approx(own * decision.strengths)

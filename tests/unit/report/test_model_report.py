@@ -19,7 +19,7 @@ from explained_models import (
     number_term,
     price_model,
 )
-from filter_models import WARD_ROWS, picture_filters, ward_model
+from linear_map_models import WARD_ROWS, picture_linear_maps, ward_model
 from markupsafe import escape
 from prototype_models import MIXED_ROWS, TUMOUR_ROWS, mixed_model, picture_model, tumour_model
 from test_report_pages import Elements, check_figures, check_scripts, figures_of
@@ -36,7 +36,7 @@ from voile.privacy.events import Gaussian, Plan, Step
 from voile.privacy.public_rows import encode_public
 from voile.report.ebm import model_page as global_page
 from voile.report.ebm.chooser import MOST_ROWS, typical_bin
-from voile.report.locally_linear import model_page as filter_page
+from voile.report.locally_linear import model_page as linear_map_page
 from voile.report.lvq import model_page as prototype_page
 from voile.report.model.ledger import MOST_PARTS
 from voile.report.model.report import draw_report
@@ -127,10 +127,10 @@ CASES = [
     pytest.param(mixed_model(), MIXED_ROWS, id="mixed prototypes, rows"),
     pytest.param(replace(tumour_model(), kind="lvq1"), None, id="lvq1"),
     pytest.param(picture_model(), None, id="prototype pictures"),
-    pytest.param(ward_model(), None, id="filters"),
-    pytest.param(ward_model(), WARD_ROWS, id="filters, rows"),
-    pytest.param(picture_filters((6, 5)), None, id="filter pictures"),
-    pytest.param(picture_filters((6, 5, 3)), None, id="coloured pictures"),
+    pytest.param(ward_model(), None, id="linear maps"),
+    pytest.param(ward_model(), WARD_ROWS, id="linear maps, rows"),
+    pytest.param(picture_linear_maps((6, 5)), None, id="linear map pictures"),
+    pytest.param(picture_linear_maps((6, 5, 3)), None, id="coloured pictures"),
 ]
 
 
@@ -169,7 +169,7 @@ def test_the_parts_are_those_of_the_pages():
     found = figures_of(page)
     assert {name: found[name] for name in own} == own
     bank = fitted(ward_model())
-    for name, drawn in figures_of(filter_page.draw_page(bank.explain_global())).items():
+    for name, drawn in figures_of(linear_map_page.draw_page(bank.explain_global())).items():
         assert figures_of(draw_report(bank))[name] == drawn
     points = fitted(mixed_model())
     for name, drawn in figures_of(prototype_page.draw_page(points.explain_global())).items():

@@ -12,7 +12,13 @@ from explained_models import (
     make_model,
     number_term,
 )
-from filter_models import picture_filters, picture_rows, ward_model, wide_filters, wide_rows
+from linear_map_models import (
+    picture_linear_maps,
+    picture_rows,
+    ward_model,
+    wide_linear_maps,
+    wide_rows,
+)
 from prototype_models import picture_model, tumour_model, wide_model
 from surrogate_records import census_surrogate, picture_surrogate
 from test_model_report import fitted, text_of
@@ -60,10 +66,10 @@ def size(page):
         pytest.param(many_columns(44), id="44 numbers, 3 classes"),
         pytest.param(many_columns(8, 36), id="8 numbers, 36 categories, 3 classes"),
         pytest.param(wide_model(), id="prototypes of 60 features"),
-        pytest.param(wide_filters(), id="filters of 60 features"),
+        pytest.param(wide_linear_maps(), id="linear maps of 60 features"),
         pytest.param(picture_model(28, 28, classes=10), id="prototypes of pictures"),
-        pytest.param(picture_filters((28, 28), classes=10), id="filters of pictures"),
-        pytest.param(picture_filters((28, 28, 3), classes=10), id="filters of colours"),
+        pytest.param(picture_linear_maps((28, 28), classes=10), id="linear maps of pictures"),
+        pytest.param(picture_linear_maps((28, 28, 3), classes=10), id="linear maps of colours"),
     ],
 )
 @pytest.mark.slow
@@ -89,11 +95,11 @@ RECORDS = {
     "20 rows": lambda: explain_local(census_model(), {k: (v * 5) for k, v in CENSUS_ROWS.items()}),
     "prototypes": lambda: explain_global(tumour_model()),
     "wide prototypes": lambda: explain_global(wide_model()),
-    "filters": lambda: explain_global(ward_model()),
-    "rows of filters": lambda: explain_local(wide_filters(), wide_rows(rows=20)),
-    "pictures of filters": lambda: explain_global(picture_filters((28, 28), classes=10)),
+    "linear maps": lambda: explain_global(ward_model()),
+    "rows of linear maps": lambda: explain_local(wide_linear_maps(), wide_rows(rows=20)),
+    "pictures of linear maps": lambda: explain_global(picture_linear_maps((28, 28), classes=10)),
     "rows of pictures": lambda: explain_local(
-        picture_filters((12, 12)), picture_rows(picture_filters((12, 12)), 20)
+        picture_linear_maps((12, 12)), picture_rows(picture_linear_maps((12, 12)), 20)
     ),
     "black box": lambda: census_surrogate(20),
     "black box of pictures": lambda: picture_surrogate((28, 28), 20),
@@ -106,7 +112,7 @@ RECORDS = {
 }
 
 
-QUICK = {"classes", "prototypes", "filters", "summary", "forecast", "evaluation", "members"}
+QUICK = {"classes", "prototypes", "linear maps", "summary", "forecast", "evaluation", "members"}
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import test_heat_map_pages
 import test_report_words
 from drawn_figures import figures_of
 from explained_models import CENSUS_ROWS, census_model, classes_model, make_receipt
-from filter_models import WARD_ROWS, picture_filters, picture_rows, ward_model
+from linear_map_models import WARD_ROWS, picture_linear_maps, picture_rows, ward_model
 from prototype_models import MIXED_ROWS, mixed_model, picture_model, tumour_model
 from surrogate_records import census_surrogate, picture_surrogate
 
@@ -76,9 +76,11 @@ PICTURES = [
     (lambda: explain_global(picture_model()), {}, 3),
     (lambda: explain_global(picture_model()), {"name": "'1'"}, 2),
     (lambda: explain_local(picture_model(), np.zeros((2, 64))), {"row": 1}, 6),
-    (lambda: explain_global(picture_filters((6, 5))), {}, 3),
+    (lambda: explain_global(picture_linear_maps((6, 5))), {}, 3),
     (
-        lambda: explain_local(picture_filters((6, 5)), picture_rows(picture_filters((6, 5)))),
+        lambda: explain_local(
+            picture_linear_maps((6, 5)), picture_rows(picture_linear_maps((6, 5)))
+        ),
         {"row": 1},
         8,
     ),

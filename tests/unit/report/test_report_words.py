@@ -13,14 +13,14 @@ from explained_models import (
     make_receipt,
     number_term,
 )
-from filter_models import filter_model, ward_model
+from linear_map_models import linear_map_model, ward_model
 from prototype_models import tumour_model
 from surrogate_records import census_surrogate
 from test_model_report import data_of, fitted, spend, text_of
 from test_report_pages import Elements
 
 from voile import Budget, Ledger, Schema
-from voile.explain.locally_linear.explain import explain_global as explain_filters
+from voile.explain.locally_linear.explain import explain_global as explain_linear_maps
 from voile.explain.locally_linear.explain import explain_local as explain_rows
 from voile.explain.lvq.explain import explain_global as explain_prototypes
 from voile.explain.wording import signed
@@ -165,7 +165,9 @@ def test_the_score_of_one_of_several_classes_is_not_called_log_odds(capsys):
     model = classes_model(3)
     rows = {name: [None] for name in model.schema}
     whole, told = explain_global(model), explain_local(model, rows)
-    assert whole.units == told.units == explain_filters(ward_model()).units == "score of a class"
+    assert (
+        whole.units == told.units == explain_linear_maps(ward_model()).units == "score of a class"
+    )
     said = (
         "what two scores differ by is the log-odds of the one class against the other",
         "log-odds of the one class",
@@ -230,9 +232,11 @@ def test_the_same_name_has_the_same_label():
     assert len(set(short_names(["x" * 30, "x" * 30, "y" * 30], 10))) == 2
 
 
-def test_bars_of_filters_can_be_told_apart():
-    model = filter_model({name: Number(-1, 1) for name in LONG}, ["benign", "unclear", "malign"])
-    bank = explain_filters(model)
+def test_bars_of_linear_maps_can_be_told_apart():
+    model = linear_map_model(
+        {name: Number(-1, 1) for name in LONG}, ["benign", "unclear", "malign"]
+    )
+    bank = explain_linear_maps(model)
     for k in range(3):
         labels = [part.label for part in find_contrast(bank, k)]
         assert len(set(labels)) == len(labels) == 12

@@ -1,7 +1,7 @@
-"""Explanations of locally linear maps: the filters of each class, and how single rows blend them.
+"""Explanations of locally maps: the linear maps of each class, and how single rows blend them.
 
 Everything here is computed from the released values of the model and from rows that the caller
-holds anyway, so it costs nothing. Maps are ranked without any row: by inputs that the filters
+holds anyway, so it costs nothing. Maps are ranked without any row: by inputs that the linear maps
 themselves describe.
 """
 
@@ -15,7 +15,7 @@ from scipy.special import softmax
 
 from voile.explain.ebm.text import CLASS_SCORE
 from voile.explain.given_values import explain_features, tell_features
-from voile.explain.locally_linear.local import FilterDecision, LocallyLinearLocalExplanation
+from voile.explain.locally_linear.local import LinearMapDecision, LocallyLinearLocalExplanation
 from voile.explain.locally_linear.overall import LocallyLinearExplanation
 from voile.explaining import explains
 from voile.models.locally_linear.model import LocallyLinearModel
@@ -32,7 +32,7 @@ picture: dividing by so little would show noise."""
 
 @explains(LocallyLinearModel)
 def explain_global(model: LocallyLinearModel) -> LocallyLinearExplanation:
-    """Show a whole model: the filters of each class with their errors, and how much each counts."""
+    """Show a whole model: the maps of each class with their errors, and how much each counts."""
     p_values, known = _p_values(model), model.evidence is not None
     return LocallyLinearExplanation(
         outputs=tuple(map(str, model.classes)),
@@ -40,9 +40,9 @@ def explain_global(model: LocallyLinearModel) -> LocallyLinearExplanation:
         receipt=model.receipt,
         features=explain_features(model.features),
         verdicts=_verdicts(p_values),
-        filters=model.filters,
-        standard_errors=model.whole_filter_errors,
-        noise_errors=model.filter_errors if known else None,
+        linear_maps=model.linear_maps,
+        standard_errors=model.whole_linear_map_errors,
+        noise_errors=model.linear_map_errors if known else None,
         evidence=model.feature_evidence,
         p_values=p_values,
         offsets=model.offsets,
@@ -84,7 +84,7 @@ def explain_local(model: LocallyLinearModel, X: object) -> LocallyLinearLocalExp
     LocallyLinearLocalExplanation
         With u the row's features and c those of the average input, a point of the model is
         ``B (scale u - shift c)`` over the radius. So the score of class k is the blended offset
-        plus the sum over features j of ``filter_kj (scale u_j - shift c_j)``.
+        plus the sum over features j of ``map_kj (scale u_j - shift c_j)``.
     """
     rows = flatten_pictures(X, model.image_shape)
     columns = encode_public(rows, model.schema)
@@ -98,9 +98,9 @@ def explain_local(model: LocallyLinearModel, X: object) -> LocallyLinearLocalExp
         receipt=model.receipt,
         features=features,
         verdicts=_verdicts(_p_values(model)),
-        filters=model.filters,
-        standard_errors=model.whole_filter_errors,
-        noise_errors=model.filter_errors if model.evidence is not None else None,
+        linear_maps=model.linear_maps,
+        standard_errors=model.whole_linear_map_errors,
+        noise_errors=model.linear_map_errors if model.evidence is not None else None,
         common_errors=None
         if model.feature_evidence is None
         else model.feature_evidence.class_errors,
@@ -118,7 +118,7 @@ def rank_maps(model: LocallyLinearModel) -> Floats:
     input that is typical of the class and suits this map. The shares of all maps are taken there,
     and their mean over these inputs. On MNIST and Fashion-MNIST (epsilon 2), where this way was
     chosen, they agree with the mean shares of test rows: rank correlation 0.7 to 0.85, and the
-    filters of a class that are blended by them have a cosine of 0.96 to 0.99.
+    linear maps of a class that are blended by them have a cosine of 0.96 to 0.99.
     """
     weights = model.weights
     # Common to all classes, as the chance they all start from, is what no answer depends on.
@@ -144,7 +144,7 @@ def _decide(
     columns: dict[str, NDArray[Any]],
     given: tuple[tuple[str, ...], ...],
     read_as: tuple[tuple[str, ...], ...],
-) -> tuple[FilterDecision, ...]:
+) -> tuple[LinearMapDecision, ...]:
     spread = model.spread(columns)
     maps = model.map_scores(spread.points)
     shares, scores = model.contributions(maps), model.class_scores(maps)
@@ -161,7 +161,7 @@ def _decide(
     order = np.argsort(-scores, axis=1, kind="stable")
     several = len(model.classes) > 1
     return tuple(
-        FilterDecision(
+        LinearMapDecision(
             predicted=int(order[i, 0]),
             runner_up=int(order[i, 1]) if several else -1,
             probabilities=probabilities[i],

@@ -1,4 +1,4 @@
-"""Why single rows got their class from blended filters, and what each input added, as data."""
+"""Why single rows got their class from blended linear maps, and what each input added, as data."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from voile.stored import Count, Stored, Unknown
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class FilterDecision:
+class LinearMapDecision:
     """One row: how sure each class is, which maps count for it, and what the row showed them.
 
     Attributes
@@ -29,7 +29,7 @@ class FilterDecision:
         Numbers of the two classes with the highest scores; -1 if there is no second class.
     probabilities, scores : ndarray of shape (classes,)
     score_errors : ndarray of shape (classes,)
-        Standard deviation of the scores by the errors of the filters, shares held fixed: rather too
+        Standard deviation of the scores by the errors of the maps, shares held fixed: rather too
         much, as training corrects noise where answers depend on it. The error of the offsets is not
         known and not in it.
     margin_error : float
@@ -44,7 +44,7 @@ class FilterDecision:
     values : ndarray of shape (features,)
         The row as it was read, in the columns' own units.
     strengths : ndarray of shape (features,)
-        By what a filter is multiplied: how far the feature is from the average input, as the maps
+        By what a map is multiplied: how far the feature is from the average input, as the maps
         see it once the row is brought to its length.
     given, read_as : tuple of str, (columns,)
         The row as it was given, and how a value was read where that differs.
@@ -91,34 +91,34 @@ class LocallyLinearLocalExplanation(FeatureExplanation, ExplainedRows):
     """Why some rows got their class; `outputs` are the classes.
 
     The score of a class is ``base + sum of contributions`` exactly: a contribution is the row's
-    blended filter at a feature times the row's strength there. An input that is as on average adds
+    blended map at a feature times the row's strength there. An input that is as on average adds
     nothing, and neither does a column of missing values that are read as the average.
 
     Attributes
     ----------
-    filters, standard_errors : ndarray of shape (classes, maps, features)
-        The filters, and their standard deviation by privacy noise and sampling together (by the
+    linear_maps, standard_errors : ndarray of shape (classes, maps, features)
+        The linear maps, and their standard deviation by privacy noise and sampling together (by the
         noise alone if `noise_errors` is None).
     average : ndarray of shape (features,)
         Released: the average input, as the model scales features.
-    decisions : tuple of FilterDecision
+    decisions : tuple of LinearMapDecision
         One per row.
     image_shape : tuple of int, or None
         Height, width and perhaps channels, if the features are pixels.
     noise_errors : ndarray of shape (classes, maps, features), or None
-        The standard deviation of filters by the privacy noise alone.
+        The standard deviation of linear maps by the privacy noise alone.
     common_errors : ndarray of shape (classes, features), or None
         That of what the maps of a class have in common, by noise and sampling together. Both are
         None if the sampling error is not known.
     """
 
-    kind: ClassVar[str] = "filter decisions"
+    kind: ClassVar[str] = "linear map decisions"
 
-    filters: Annotated[Floats, Array("outputs", "maps", "features")]
+    linear_maps: Annotated[Floats, Array("outputs", "maps", "features")]
     standard_errors: Annotated[Floats, Array("outputs", "maps", "features", null=math.inf)]
     average: Annotated[Floats, Array("features")]
     image_shape: PictureShape | None = None
-    decisions: tuple[FilterDecision, ...]
+    decisions: tuple[LinearMapDecision, ...]
     noise_errors: Annotated[
         Floats | None, Array("outputs", "maps", "features", null=math.inf), Stored(optional=True)
     ] = None
@@ -144,16 +144,16 @@ class LocallyLinearLocalExplanation(FeatureExplanation, ExplainedRows):
     @property
     def maps(self) -> int:
         """Maps per class."""
-        return self.filters.shape[1] if self.filters.ndim == 3 else 0
+        return self.linear_maps.shape[1] if self.linear_maps.ndim == 3 else 0
 
     # -- what follows from the facts of a row ---------------------------------------------------
 
     def weighted(self, row: int) -> Floats:
-        """The filters of each class, blended for this row, shape (classes, features)."""
-        return np.asarray(np.einsum("km,kmj->kj", self.decisions[row].shares, self.filters))
+        """The linear maps of each class, blended for this row, shape (classes, features)."""
+        return np.asarray(np.einsum("km,kmj->kj", self.decisions[row].shares, self.linear_maps))
 
     def weighted_errors(self, row: int) -> Floats:
-        """Standard deviation of `weighted` by the errors of the filters, shares held fixed."""
+        """Standard deviation of `weighted` by the errors of the linear maps, shares held fixed."""
         noise = self.standard_errors if self.noise_errors is None else self.noise_errors
         return blend_errors(self.decisions[row].shares, noise, self.common_errors)
 
@@ -183,7 +183,7 @@ class LocallyLinearLocalExplanation(FeatureExplanation, ExplainedRows):
         return found if len(found) == 1 else np.asarray(found - found.mean(axis=0))
 
     def likeness(self, row: int) -> Floats | None:
-        """A picture of what the row's blended filters look for, or None without pictures.
+        """A picture of what the row's blended linear maps look for, or None without pictures.
 
         From 0 to 1, shape (classes, features).
         """
@@ -238,7 +238,7 @@ class LocallyLinearLocalExplanation(FeatureExplanation, ExplainedRows):
                     "base": float(one.base[k]),
                     "feature": feature.name,
                     "given": one.given[places[feature.column]],
-                    "weighted_filter": float(weighted[k, j]),
+                    "weighted_map": float(weighted[k, j]),
                     "contribution": float(parts[k, j]),
                     "standard_error": float(errors[k, j]),
                     "verdict": self.verdict_of(feature.column),

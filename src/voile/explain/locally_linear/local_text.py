@@ -1,4 +1,4 @@
-"""Decisions by filters as plain text: what print() shows, and sentences that pages use too."""
+"""Decisions by linear maps as plain text: what print() shows, and sentences that pages use too."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from voile.explain.wording import list_rows, noisy, percent, short, signed, wrap
 from voile.models.verdict import error_bars_text, marked
 
 if TYPE_CHECKING:
-    from voile.explain.locally_linear.local import FilterDecision, LocallyLinearLocalExplanation
+    from voile.explain.locally_linear.local import LinearMapDecision, LocallyLinearLocalExplanation
 
 MOST_NAME, MOST_VALUE, MOST_PARTS = 24, 20, 8
 
@@ -59,7 +59,7 @@ def decision_text(explanation: LocallyLinearLocalExplanation, row: int) -> str:
 def maps_text(
     explanation: LocallyLinearLocalExplanation, row: int, output: int, *, most: int = 3
 ) -> str:
-    """The filters that counted most for a class; nothing if there is but one."""
+    """The linear maps that counted most for a class; nothing if there is but one."""
     if explanation.maps == 1:
         return ""
     one = explanation.decisions[row]
@@ -70,8 +70,8 @@ def maps_text(
     return f"Linear maps of '{name}' that counted most: {words} of {explanation.maps}."
 
 
-def doubt_text(one: FilterDecision, *, whole: bool) -> str:
-    """Say if the errors of the filters could have reversed an answer, else nothing."""
+def doubt_text(one: LinearMapDecision, *, whole: bool) -> str:
+    """Say if the errors of the linear maps could have reversed an answer, else nothing."""
     if not one.doubtful:
         return ""
     why = "privacy noise and sampling error" if whole else "privacy noise"

@@ -1,4 +1,4 @@
-"""All filters of a locally linear model, which count most, and what is typical, as data."""
+"""All linear maps of a locally linear model, which count most, and what is typical, as data."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from voile.models.locally_linear.evidence import MapEvidence
 from voile.stored import NonNegative, Stored
 
 MOST_ALIKE, MOST_SUMMARY, LEAST_SHARE = 0.7, 4, 0.25
-"""A summary leaves out filters whose cosine to a chosen one is greater, keeps so many, and none
+"""A summary leaves out linear maps whose cosine to a chosen one is greater, keeps so many, and none
 that counts less than this part of an even share."""
 
 
@@ -34,14 +34,14 @@ class LocallyLinearExplanation(FeatureExplanation):
     `compare` answers whether two levels, or two columns, differ in weight. Verdicts of columns say
     whether a column's weights tell any class from the others.
 
-    A filter tells how much each feature raises the score of its map: per range of a pixel (or of
+    A map tells how much each feature raises the score of its map: per range of a pixel (or of
     its square root, if the model takes roots), per half a range of any other number, and for a
     level compared with none.
 
     Attributes
     ----------
-    filters, standard_errors : ndarray of shape (classes, maps, features)
-        The filters, and their standard deviation by privacy noise and sampling together (by the
+    linear_maps, standard_errors : ndarray of shape (classes, maps, features)
+        The linear maps, and their standard deviation by privacy noise and sampling together (by the
         noise alone if `noise_errors` is None), estimated.
     offsets : ndarray of shape (classes, maps)
         What each map adds without any input.
@@ -54,23 +54,23 @@ class LocallyLinearExplanation(FeatureExplanation):
     beta : float
         Inverse temperature: large, and one map wins; small, and all blend.
     taught_by : str or None
-        What the teacher was, if the filters were learned from one.
+        What the teacher was, if the linear maps were learned from one.
     image_shape : tuple of int, or None
         Height, width and perhaps channels, if the features are pixels.
     noise_errors : ndarray of shape (classes, maps, features), or None
         The standard deviation by the privacy noise alone; None if no more than that is known.
     evidence : MapEvidence or None
-        What `compare`, the verdicts and the errors of blended filters rest on.
+        What `compare`, the verdicts and the errors of blended linear maps rest on.
     p_values : ndarray of shape (columns,), or None
         Of a column that tells no class from the others, allowing for all columns.
     """
 
-    kind: ClassVar[str] = "filters"
+    kind: ClassVar[str] = "linear maps"
 
     beta: NonNegative
     taught_by: str | None = None
     image_shape: PictureShape | None = None
-    filters: Annotated[Floats, Array("outputs", "maps", "features")]
+    linear_maps: Annotated[Floats, Array("outputs", "maps", "features")]
     standard_errors: Annotated[Floats, Array("outputs", "maps", "features", null=math.inf)]
     offsets: Annotated[Floats, Array("outputs", "maps")]
     shares: Annotated[Floats, Array("outputs", "maps")]
@@ -113,8 +113,8 @@ class LocallyLinearExplanation(FeatureExplanation):
 
     @cached_property
     def typical(self) -> Floats:
-        """The filters of each class, blended by their shares, shape (classes, features)."""
-        return np.asarray(np.einsum("km,kmj->kj", self.shares, self.filters))
+        """The linear maps of each class, blended by their shares, shape (classes, features)."""
+        return np.asarray(np.einsum("km,kmj->kj", self.shares, self.linear_maps))
 
     @cached_property
     def typical_errors(self) -> Floats:
@@ -139,12 +139,12 @@ class LocallyLinearExplanation(FeatureExplanation):
 
     @cached_property
     def distinct(self) -> Floats:
-        """Each filter less the mean of its map over the classes, shape of `filters`.
+        """Each linear map less the mean of its map over the classes, shape of `linear_maps`.
 
-        All classes may start from the same chance filters, which never matter to an answer: the
+        All classes may start from the same random linear maps, which never matter to an answer: the
         difference leaves them out.
         """
-        return _centred(self.filters)
+        return _centred(self.linear_maps)
 
     @property
     def noise(self) -> Floats:
@@ -169,8 +169,8 @@ class LocallyLinearExplanation(FeatureExplanation):
         return draw_likeness(self.contrast, self.average, self.image_shape)
 
     @cached_property
-    def filter_likeness(self) -> Floats | None:
-        """The same of single filters, shape of `filters`, or None without pictures."""
+    def linear_map_likeness(self) -> Floats | None:
+        """The same of single linear maps, shape of `linear_maps`, or None without pictures."""
         if self.image_shape is None:
             return None
         return draw_likeness(self.distinct, self.average, self.image_shape)
@@ -211,7 +211,7 @@ class LocallyLinearExplanation(FeatureExplanation):
                 "share": float(self.shares[k, m]),
                 "feature": one.name,
                 "column": one.column,
-                "filter": float(self.filters[k, m, j]),
+                "weight": float(self.linear_maps[k, m, j]),
                 "standard_error": float(self.standard_errors[k, m, j]),
                 "noise_error": float(
                     (self.standard_errors if self.noise_errors is None else self.noise_errors)[
@@ -249,15 +249,15 @@ def _centred_errors(errors: Floats) -> Floats:
 
 
 def blend_errors(shares: Floats, noise: Floats, common: Floats | None = None) -> Floats:
-    """Standard deviation of a blend of filters, shape (classes, features), shares held fixed.
+    """Standard deviation of a blend of linear maps, shape (classes, features), shares held fixed.
 
     Parameters
     ----------
     shares : ndarray of shape (classes, maps)
     noise : ndarray of shape (classes, maps, features)
-        Of the single filters; what is not known stays so unless it counts for nothing.
+        Of the single linear maps; what is not known stays so unless it counts for nothing.
     common : ndarray of shape (classes, features), optional
-        Error of what the maps of a class have in common. With it, the noise of single filters
+        Error of what the maps of a class have in common. With it, the noise of single linear maps
         counts as far as shares differ from each other.
     """
     apart = shares if common is None else shares - 1.0 / max(shares.shape[1], 1)
@@ -267,10 +267,10 @@ def blend_errors(shares: Floats, noise: Floats, common: Floats | None = None) ->
     return np.asarray(np.sqrt(parts if common is None else parts + common**2))
 
 
-def _choose(shares: Floats, filters: Floats, ranked: NDArray[np.int64]) -> tuple[int, ...]:
+def _choose(shares: Floats, linear_maps: Floats, ranked: NDArray[np.int64]) -> tuple[int, ...]:
     """Go down the ranks; take what is unlike everything taken before."""
-    lengths = np.linalg.norm(filters, axis=1)
-    units = filters / np.where(lengths > 0, lengths, 1.0)[:, None]
+    lengths = np.linalg.norm(linear_maps, axis=1)
+    units = linear_maps / np.where(lengths > 0, lengths, 1.0)[:, None]
     chosen: list[int] = []
     for m in map(int, ranked):
         if len(chosen) == MOST_SUMMARY or (chosen and shares[m] * len(shares) < LEAST_SHARE):

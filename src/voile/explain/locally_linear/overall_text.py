@@ -1,4 +1,4 @@
-"""A bank of filters as plain text: what print() shows, and sentences that pages use too."""
+"""A bank of linear maps as plain text: what print() shows, and sentences that pages use too."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 MOST_CLASSES, MOST_FEATURES, MOST_NAME = 20, 6, 28
 
 MOSTLY = 0.7
-"""Above this part of the length of a filter, noise is more than half of its square."""
+"""Above this part of the length of a linear map, noise is more than half of its square."""
 
 
 def no_rows_text(receipt: Receipt) -> str:
-    """Say that no training row is shown, and what filters without noise may give away."""
+    """Say that no training row is shown, and what linear maps without noise may give away."""
     if receipt.has_guarantee:
         return (
             "No row of the training table is shown: the model holds none, only linear maps with "
@@ -34,16 +34,16 @@ def no_rows_text(receipt: Receipt) -> str:
     )
 
 
-def filters_count(maps: int) -> str:
-    """Count filters: "1 filter", "5 filters"."""
+def linear_maps_count(maps: int) -> str:
+    """Count linear maps: "1 linear map", "5 linear maps"."""
     return f"{maps} {'linear map' if maps == 1 else 'linear maps'}"
 
 
 def size_text(bank: LocallyLinearExplanation) -> str:
-    """How many filters and classes there are."""
+    """How many linear maps and classes there are."""
     classes = len(bank.outputs)
     each = "its class" if classes == 1 else f"each of {classes} classes"
-    return f"{filters_count(bank.maps)} for {each}"
+    return f"{linear_maps_count(bank.maps)} for {each}"
 
 
 def spread_text(bank: LocallyLinearExplanation, k: int) -> str:
@@ -67,7 +67,7 @@ def noise_text(bank: LocallyLinearExplanation, k: int) -> str:
 
 
 def teacher_text(bank: LocallyLinearExplanation) -> str:
-    """From what the filters were learned, if not from the rows; else nothing."""
+    """From what the linear maps were learned, if not from the rows; else nothing."""
     if bank.taught_by is None:
         return ""
     return f"The linear maps were learned from a teacher: {bank.taught_by}."

@@ -32,7 +32,7 @@ from voile.schema.value_texts import value_text
 
 if TYPE_CHECKING:
     from voile.explain.explained_feature import ExplainedFeature
-    from voile.explain.locally_linear.local import FilterDecision
+    from voile.explain.locally_linear.local import LinearMapDecision
     from voile.explain.lvq.local import Change, LVQLocalExplanation, PrototypeDecision
     from voile.explain.lvq.overall import LVQExplanation
     from voile.privacy.receipt import Receipt
@@ -243,7 +243,7 @@ def doubt_text(one: PrototypeDecision, *, whole: bool) -> str:
     )
 
 
-def given_text(one: PrototypeDecision | FilterDecision, place: int) -> str:
+def given_text(one: PrototypeDecision | LinearMapDecision, place: int) -> str:
     """A value of the row, with how it was read where that differs."""
     read = one.read_as[place]
     return f"{one.given[place]}, read as {read}" if read else one.given[place]

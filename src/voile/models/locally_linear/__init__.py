@@ -1,1 +1,1 @@
-"""Locally linear maps: several linear filters per class, blended by how well each fits the row."""
+"""Locally linear maps: several linear maps per class, blended by how well each fits the row."""

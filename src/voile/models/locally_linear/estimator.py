@@ -1,4 +1,4 @@
-"""LocallyLinearClassifier: private filters that a person can look at."""
+"""LocallyLinearClassifier: private linear maps that a person can look at."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ Auto = Literal["auto"]
 
 
 class LocallyLinearClassifier(ScoringClassifier):
-    """Private classes by locally linear maps: a few linear filters per class, blended row by row.
+    """Private classes by locally linear maps: a few linear maps per class, blended row by row.
 
     The score of a class is the mean of its maps, weighted by how well each fits the row, so every
-    answer is explained by filters of the input's own shape: pictures for pictures, signed bars for
+    answer is explained by maps of the input's own shape: pictures for pictures, signed bars for
     tables (Harder, Bauer & Park 2020). Trained on noised sums of gradients whose lengths are known
     in closed form.
 
@@ -51,7 +51,7 @@ class LocallyLinearClassifier(ScoringClassifier):
         among the usual ones.
     preset : {"accurate", "readable"}
         "readable" takes few maps and holds them near the private means of their classes, so that
-        single filters can be read; it costs up to two points of accuracy.
+        single linear maps can be read; it costs up to two points of accuracy.
     maps : int or "auto"
         Maps per class.
     inverse_temperature : float or "auto"
@@ -64,7 +64,7 @@ class LocallyLinearClassifier(ScoringClassifier):
     basis : {"auto", "smooth", "plain"}
         Pictures are trained in low frequencies ("smooth"), which are fewer than pixels.
     window : bool
-        Whether pictures fade at their border first, for filters that end smoothly.
+        Whether pictures fade at their border first, for linear maps that end smoothly.
     centring : {"auto", "private", "fixed", "none"}
         What is subtracted from rows: a private mean (from the budget), the middle of the public
         bounds, or nothing.
@@ -80,7 +80,7 @@ class LocallyLinearClassifier(ScoringClassifier):
 
     Attributes
     ----------
-    filters_ : ndarray of shape (classes, maps, features)
+    linear_maps_ : ndarray of shape (classes, maps, features)
         The maps as weights of the features.
     model_ : LocallyLinearModel
     classes_ : ndarray of shape (classes,)
@@ -204,7 +204,7 @@ class LocallyLinearClassifier(ScoringClassifier):
 
     def _describe(self) -> None:
         super()._describe()
-        self.filters_ = self.model_.filters
+        self.linear_maps_ = self.model_.linear_maps
 
     @classmethod
     def _told_by(cls, model: LocallyLinearModel) -> dict[str, Any]:

@@ -269,7 +269,7 @@ def in_features(evidence: MapEvidence, inputs: Inputs) -> MapEvidence:
     # Without a basis, widths of points are those of features, all alike.
     width = float(inputs.radius[0]) if squares is None else 1.0
     return MapEvidence(
-        estimates=frozen(inputs.filters(evidence.estimates)),
+        estimates=frozen(inputs.linear_maps(evidence.estimates)),
         noise_variances=spread(evidence.noise_variances),
         sampling_variances=spread(evidence.sampling_variances),
         shared=frozen(evidence.shared / width**2),

@@ -1,7 +1,7 @@
 """From the columns of a row to the point that the maps see, and back to pictures and bars.
 
 A point is z = scale (B u) - shift c: u the features, B a public basis, c a released centre; the two
-numbers per row come from bringing the row to length 1 (or into the unit ball). So a filter of the
+numbers per row come from bringing the row to length 1 (or into the unit ball). So a map of the
 maps is a picture B'w, and what each pixel adds to a score is known exactly.
 """
 
@@ -247,7 +247,7 @@ class Inputs:
             second = 1.0 / np.maximum(norms, 1.0)
         return Spread(features, first * second, second, moved_rows * second[:, None])
 
-    def filters(self, weights: Floats) -> Floats:
+    def linear_maps(self, weights: Floats) -> Floats:
         """Weights of points as weights of features, shape (..., features)."""
         found = weights / self.radius
         return np.asarray(found if self.basis is None else found @ self.matrix)

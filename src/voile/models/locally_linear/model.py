@@ -83,13 +83,13 @@ class LocallyLinearModel:
         return int(self.weights.shape[1])
 
     @cached_property
-    def filters(self) -> Floats:
+    def linear_maps(self) -> Floats:
         """Maps as weights of the features, shape (classes, maps, features): pictures, or bars."""
-        return self.inputs.filters(self.weights)
+        return self.inputs.linear_maps(self.weights)
 
     @cached_property
-    def filter_errors(self) -> Floats:
-        """Standard deviation of the filters by the privacy noise, same shape.
+    def linear_map_errors(self) -> Floats:
+        """Standard deviation of the linear maps by the privacy noise, same shape.
 
         Coordinates have independent noise, so variances add with the squares of the basis.
         """
@@ -99,14 +99,14 @@ class LocallyLinearModel:
         return np.sqrt(squared @ self.inputs.matrix**2)
 
     @cached_property
-    def whole_filter_errors(self) -> Floats:
-        """Standard deviation of the filters, as whole as it is known."""
+    def whole_linear_map_errors(self) -> Floats:
+        """Standard deviation of the linear maps, as whole as it is known."""
         found = self.feature_evidence
         if found is None:
-            return self.filter_errors
+            return self.linear_map_errors
         # Which rows there were moves all maps of a class alike.
         sampling = found.sampling_variances * found.classes / max(found.classes - 1, 1)
-        return np.sqrt(self.filter_errors**2 + sampling[:, None])
+        return np.sqrt(self.linear_map_errors**2 + sampling[:, None])
 
     @cached_property
     def feature_evidence(self) -> MapEvidence | None:

@@ -1,6 +1,6 @@
 """What is public about pictures: smooth bases, windows, and slightly moved copies, as matrices.
 
-Everything here is made of the picture's shape alone, so it costs no privacy. A filter that is
+Everything here is made of the picture's shape alone, so it costs no privacy. A linear map that is
 trained in a smooth basis is still a picture: its coordinates times the basis.
 """
 

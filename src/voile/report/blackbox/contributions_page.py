@@ -137,12 +137,12 @@ def _find_heat(record: BlackBoxLocalExplanation, row: int, output: int) -> list[
     errors = _spread_patches(record, record.standard_errors[row, :, output])
     pictures = [
         Picture(asked, "this row", "Picture of this row"),
-        Picture(kit.paint_filter(values, shape), "contributions", f"Heat map of {about}"),
+        Picture(kit.paint_weights(values, shape), "contributions", f"Heat map of {about}"),
         Picture(kit.paint_over(values, asked), "over this row", f"Heat map over the row: {about}"),
     ]
     if np.isfinite(errors).all() and errors.max(initial=0.0) > 0:
         told = f"Heat map, grey where it may be noise: {about}"
-        clear = kit.paint_filter(values, shape, errors)
+        clear = kit.paint_weights(values, shape, errors)
         pictures.append(Picture(clear, "beyond noise", told))
     return pictures
 

@@ -113,11 +113,11 @@ def _find_heat(record: LocalSurrogate, row: int, output: int) -> list[Picture]:
     about, flat = f"slopes on '{record.outputs[output]}'", kit.sum_channels(values, shape)
     pictures = [
         Picture(asked, "this row", "Picture of this row"),
-        Picture(kit.paint_filter(values, shape), "slope", f"Heat map of {about}"),
+        Picture(kit.paint_weights(values, shape), "slope", f"Heat map of {about}"),
         Picture(kit.paint_over(flat, asked), "over this row", f"Heat map over the row: {about}"),
     ]
     if np.isfinite(errors).all() and errors.max(initial=0.0) > 0:
-        clear = kit.paint_filter(values, shape, errors)
+        clear = kit.paint_weights(values, shape, errors)
         told = f"Heat map, grey where it may be noise: {about}"
         pictures.append(Picture(clear, "beyond noise", told))
     return pictures

@@ -35,7 +35,7 @@ MOST_SIDE = 128
 """Pixels of a side in a page."""
 
 HARDLY = 0.03
-"""Part of the strongest weight of a filter below which a pixel has hardly any."""
+"""Part of the strongest weight below which a pixel has hardly any."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,10 +150,10 @@ def sum_channels(values: Floats, shape: PictureShape) -> Floats:
     return np.asarray(values.reshape(shape[0] * shape[1], -1).sum(axis=1))
 
 
-def paint_filter(values: Floats, shape: PictureShape, errors: Floats | None = None) -> Pixels:
-    """Paint a filter, its channels summed; grey where two standard errors reach to 0.
+def paint_weights(values: Floats, shape: PictureShape, errors: Floats | None = None) -> Pixels:
+    """Paint weights of pixels, their channels summed; grey where two standard errors reach to 0.
 
-    Where a filter has hardly any weight it is grey, too: white specks among grey would mislead.
+    Where there is hardly any weight it is grey, too: white specks among grey would mislead.
     """
     flat = sum_channels(values, shape)
     faint = None

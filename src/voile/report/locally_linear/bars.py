@@ -1,4 +1,4 @@
-"""Filters and decisions of tables as signed bars: a bar per feature or column."""
+"""Linear maps and decisions of tables as signed bars: a bar per feature or column."""
 
 from __future__ import annotations
 

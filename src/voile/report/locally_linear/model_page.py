@@ -1,11 +1,11 @@
-"""The page of a locally linear model: what each class looks for, its filters, the receipt."""
+"""The page of a locally linear model: what each class looks for, its linear maps, the receipt."""
 
 from __future__ import annotations
 
 import plotly.graph_objects as go
 from markupsafe import Markup
 
-from voile.explain.locally_linear import overall_text as filter_text
+from voile.explain.locally_linear import overall_text as linear_map_text
 from voile.explain.locally_linear.overall import MOST_SUMMARY, LocallyLinearExplanation
 from voile.explain.locally_linear.overall_text import (
     noise_text,
@@ -26,11 +26,11 @@ from voile.report.locally_linear import pictures
 from voile.report.locally_linear.bars import draw_contrast
 
 MOST_CLASSES, MOST_PICTURES, MOST_CELLS = 40, 600, 40_000
-"""Classes with a card, filters drawn at the end, numbers in a table: more would be slow."""
+"""Classes with a card, linear maps drawn at the end, numbers in a table: more would be slow."""
 
 _html = Templates(
     "locally_linear/model.html",
-    text=filter_text,
+    text=linear_map_text,
     error_bars_text=error_bars_text,
     interval_text=interval_text,
     nothing_text=nothing_text,
@@ -60,7 +60,7 @@ def draw_lead(bank: LocallyLinearExplanation) -> Markup:
 
 
 def draw_sections(bank: LocallyLinearExplanation) -> list[Section]:
-    """The classes, and the filters of each."""
+    """The classes, and the linear maps of each."""
     shown = range(min(len(bank.outputs), MOST_CLASSES))
     if bank.image_shape is None:
         drawn = draw_some(lambda k: _html.bar(_describe(bank, k), k), len(shown))
@@ -78,7 +78,7 @@ def draw_sections(bank: LocallyLinearExplanation) -> list[Section]:
         most = min(len(shown), MOST_PICTURES // bank.maps)
         drawn = draw_some(lambda k: pictures.place_all(bank, k), most)
         single = _html.single(bank, MOST_SUMMARY, cards, drawn)
-        sections.append(Section("Single linear maps", "filters", single))
+        sections.append(Section("Single linear maps", "linear-maps", single))
     return sections
 
 
@@ -106,7 +106,7 @@ def _tabulate(bank: LocallyLinearExplanation, k: int) -> Markup:
             noisy(float(bank.typical[k, j]), float(bank.typical_errors[k, j])),
             noisy(float(bank.contrast[k, j]), float(bank.contrast_errors[k, j])),
             *(
-                noisy(float(bank.filters[k, m, j]), float(bank.standard_errors[k, m, j]))
+                noisy(float(bank.linear_maps[k, m, j]), float(bank.standard_errors[k, m, j]))
                 for m in maps
             ),
         ]

@@ -1,4 +1,4 @@
-"""Filters and inputs that are pictures, as cards of a page."""
+"""Linear maps and inputs that are pictures, as cards of a page."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from voile.report.kit import pictures as kit
 from voile.report.kit.html import parts
 from voile.report.kit.pictures import Picture, Pixels
 
-MOST_FILTERS = 4
-"""Filters of a row that are drawn, those that counted most."""
+MOST_LINEAR_MAPS = 4
+"""Linear maps of a row that are drawn, those that counted most."""
 
 
 def find_class(bank: LocallyLinearExplanation, k: int) -> list[Picture]:
-    """What a class looks for: its likeness, its blended filter, and the filter without noise."""
+    """What a class looks for: its likeness, its blended map, and the linear map without noise."""
     shape, likeness = bank.image_shape, bank.likeness
     assert shape is not None
     assert likeness is not None
@@ -28,13 +28,13 @@ def find_class(bank: LocallyLinearExplanation, k: int) -> list[Picture]:
         Picture(
             kit.paint_picture(likeness[k], shape), "typical pattern", f"Typical pattern of {name}"
         ),
-        Picture(kit.paint_filter(bank.contrast[k], shape), "linear map", f"Blended map of {name}"),
+        Picture(kit.paint_weights(bank.contrast[k], shape), "linear map", f"Blended map of {name}"),
     ]
     if kit.is_coloured(shape):
         tints = kit.paint_tints(bank.contrast[k], shape)
         pictures.append(Picture(tints, "in colours", f"Blended map of {name} in colours"))
     if errors.max(initial=0.0) > 0:
-        clear = kit.paint_filter(bank.contrast[k], shape, errors)
+        clear = kit.paint_weights(bank.contrast[k], shape, errors)
         pictures.append(
             Picture(clear, "beyond noise", f"Linear map of {name}, grey where it may be noise")
         )
@@ -48,8 +48,8 @@ def place_class(bank: LocallyLinearExplanation, k: int) -> Markup:
 
 
 def place_summary(bank: LocallyLinearExplanation, k: int) -> Markup:
-    """The filters of a class that count most and differ, each beside what it looks for."""
-    shape, likeness = bank.image_shape, bank.filter_likeness
+    """The linear maps of a class that count most and differ, each beside what it looks for."""
+    shape, likeness = bank.image_shape, bank.linear_map_likeness
     assert shape is not None
     assert likeness is not None
     pictures = []
@@ -57,19 +57,19 @@ def place_summary(bank: LocallyLinearExplanation, k: int) -> Markup:
         about = f"linear map {m + 1} of '{bank.outputs[k]}'"
         share = percent(float(bank.shares[k, m]))
         looks = kit.paint_picture(likeness[k, m], shape)
-        drawn = kit.paint_filter(bank.distinct[k, m], shape)
+        drawn = kit.paint_weights(bank.distinct[k, m], shape)
         pictures.append(Picture(looks, f"no. {m + 1}, {share}", f"Typical pattern of {about}"))
         pictures.append(Picture(drawn, f"its linear map no. {m + 1}", f"Picture of {about}"))
     return parts.card(f"'{bank.outputs[k]}'", pictures)
 
 
 def place_all(bank: LocallyLinearExplanation, k: int) -> Markup:
-    """All filters of a class, those that count most first."""
+    """All linear maps of a class, those that count most first."""
     shape = bank.image_shape
     assert shape is not None
     pictures = [
         Picture(
-            kit.paint_filter(bank.distinct[k, m], shape),
+            kit.paint_weights(bank.distinct[k, m], shape),
             f"no. {m + 1}, {percent(float(bank.shares[k, m]))}",
             f"Picture of linear map {m + 1} of '{bank.outputs[k]}'",
         )
@@ -93,7 +93,7 @@ def find_row(record: LocallyLinearLocalExplanation, row: int) -> dict[str, list[
     assert shape is not None
     assert likeness is not None
     one, input_picture = record.decisions[row], paint_row(record, row)
-    filters, added = record.distinct(row), record.contributions(row)
+    linear_maps, added = record.distinct(row), record.contributions(row)
     # Without what it adds to every class alike, which decides nothing.
     own = added - added.mean(axis=0) if len(added) > 1 else added
     cards = {"": [Picture(input_picture, "this row", "Picture of this row")]}
@@ -108,7 +108,9 @@ def find_row(record: LocallyLinearLocalExplanation, row: int) -> dict[str, list[
                 "typical pattern",
                 f"Typical pattern of {name}",
             ),
-            Picture(kit.paint_filter(filters[k], shape), "blended map", f"Linear map of {name}"),
+            Picture(
+                kit.paint_weights(linear_maps[k], shape), "blended map", f"Linear map of {name}"
+            ),
             Picture(painted, "what pixels added", f"What the pixels added to {name}"),
         ]
     if one.runner_up >= 0:
@@ -126,13 +128,13 @@ def place_row(record: LocallyLinearLocalExplanation, row: int) -> list[Markup]:
 
 
 def place_ranked(record: LocallyLinearLocalExplanation, row: int, output: int) -> Markup:
-    """The filters of a class that counted most for the row, with their weights."""
+    """The linear maps of a class that counted most for the row, with their weights."""
     shape, one = record.image_shape, record.decisions[row]
     assert shape is not None
-    common = record.filters.mean(axis=0) if len(record.outputs) > 1 else 0.0
-    ranked = list(one.ranked(output)[:MOST_FILTERS])
-    filters = (record.filters[output] - common)[ranked]
-    likeness = draw_likeness(filters, record.average, shape)
+    common = record.linear_maps.mean(axis=0) if len(record.outputs) > 1 else 0.0
+    ranked = list(one.ranked(output)[:MOST_LINEAR_MAPS])
+    linear_maps = (record.linear_maps[output] - common)[ranked]
+    likeness = draw_likeness(linear_maps, record.average, shape)
     pictures = []
     for n, m in enumerate(ranked):
         about = f"linear map {m + 1} of '{record.outputs[output]}'"
@@ -140,7 +142,7 @@ def place_ranked(record: LocallyLinearLocalExplanation, row: int, output: int) -
         caption = f"no. {m + 1}: {percent(share)}, says {short(says)}"
         looks = kit.paint_picture(likeness[n], shape)
         pictures.append(Picture(looks, caption, f"Typical pattern of {about}"))
-        drawn = kit.paint_filter(filters[n], shape)
+        drawn = kit.paint_weights(linear_maps[n], shape)
         pictures.append(Picture(drawn, f"its linear map no. {m + 1}", f"Picture of {about}"))
     title = f"Linear maps of '{record.outputs[output]}' that counted most"
     return parts.card(title, pictures)

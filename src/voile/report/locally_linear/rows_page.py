@@ -1,4 +1,4 @@
-"""The page of single rows of a locally linear model: which filters counted, what inputs added."""
+"""The page of single rows of a locally linear model: which maps counted, what inputs added."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 from markupsafe import Markup
 
 from voile.errors import SettingError
-from voile.explain.locally_linear import local_text as filter_decision_text
+from voile.explain.locally_linear import local_text as linear_map_decision_text
 from voile.explain.locally_linear.local import LocallyLinearLocalExplanation
 from voile.explain.locally_linear.overall_text import no_rows_text
 from voile.explain.lvq.text import given_text
@@ -29,7 +29,7 @@ MOST_ROWS, MOST_CLASSES, MOST_MAPS = 20, 12, 10
 
 _html = Templates(
     "locally_linear/rows.html",
-    text=filter_decision_text,
+    text=linear_map_decision_text,
     no_rows_text=no_rows_text,
     error_bars_text=error_bars_text,
 )
@@ -109,7 +109,7 @@ def _columns(record: LocallyLinearLocalExplanation, row: int) -> Markup:
 
 
 def _blends(record: LocallyLinearLocalExplanation, row: int) -> list[list[str]]:
-    """Which filters counted for each class."""
+    """Which linear maps counted for each class."""
     one = record.decisions[row]
     return [
         [

@@ -1,4 +1,4 @@
-"""Filters and decisions in a terminal: tables with bars, or small pictures of characters."""
+"""Linear maps and decisions in a terminal: tables with bars, or small pictures of characters."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ MANY_ALIKE = 50
 
 FAMILIES = {
     "global": "an additive model (explainable boosting machine)",
-    "filters": "a locally linear model",
+    "linear maps": "a locally linear model",
     "prototypes": "a model of prototypes",
 }
 """What each kind of explanation is of."""

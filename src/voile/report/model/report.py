@@ -172,7 +172,7 @@ def _draw_rows(estimator: Any, whole: Whole, rows: Any) -> Markup:
     )
     if rows is None:
         typical = (
-            typical_of_filters(whole, model.schema, MOST_EXPLAINED)
+            typical_of_maps(whole, model.schema, MOST_EXPLAINED)
             if isinstance(whole, LocallyLinearExplanation)
             else typical_of_prototypes(whole, model.schema, MOST_EXPLAINED)
         )
@@ -253,7 +253,7 @@ def typical_of_prototypes(record: LVQExplanation, schema: Schema, most: int) -> 
     return TypicalRows(table, names)
 
 
-def typical_of_filters(bank: LocallyLinearExplanation, schema: Schema, most: int) -> TypicalRows:
+def typical_of_maps(bank: LocallyLinearExplanation, schema: Schema, most: int) -> TypicalRows:
     """Pictures of what each class looks for; of other columns, the middle of the schema."""
     if bank.image_shape is not None and bank.likeness is not None:
         lower = np.array([one.lower for one in bank.features])

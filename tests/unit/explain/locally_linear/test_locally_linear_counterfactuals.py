@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from filter_models import filter_model
+from linear_map_models import linear_map_model
 from scipy.special import softmax
 
 from voile import Category, Number
@@ -25,7 +25,7 @@ def probabilities(model, rows):
 @pytest.mark.parametrize("want", [None, "x", "z", {"z": ">= 0.6"}, {"x": "<= 0.1"}])
 @pytest.mark.parametrize("sure", [False, True])
 def test_suggested_rows_get_what_is_wanted(want, sure):
-    model = filter_model(COLUMNS, ["x", "y", "z"])
+    model = linear_map_model(COLUMNS, ["x", "y", "z"])
     record = suggest_changes(model, ROWS, Wish(want=want, keep=["job"], sure=sure))
     for i, told in enumerate(record.rows):
         row = {name: [values[i]] for name, values in ROWS.items()}
@@ -46,8 +46,8 @@ def test_suggested_rows_get_what_is_wanted(want, sure):
 
 def test_pictures_and_models_of_one_class_are_refused():
     pixels = {f"p{j}": Number(0, 255) for j in range(4)}
-    model = filter_model(pixels, ["x", "y"], image_shape=(2, 2))
+    model = linear_map_model(pixels, ["x", "y"], image_shape=(2, 2))
     with pytest.raises(SettingError, match="pictures"):
         suggest_changes(model, np.zeros((1, 4)), Wish())
     with pytest.raises(SettingError, match="one class"):
-        suggest_changes(filter_model(COLUMNS, ["x"]), ROWS, Wish())
+        suggest_changes(linear_map_model(COLUMNS, ["x"]), ROWS, Wish())

@@ -156,13 +156,13 @@ def test_scores_probabilities_and_classes_agree(classes):
         np.testing.assert_allclose(np.log(chances[:, 1] / chances[:, 0]), scores, atol=1e-9)
     else:
         np.testing.assert_allclose(chances, softmax(scores, axis=1), atol=1e-12)
-    assert model.filters_.shape[0] == classes
-    assert model.filters_.shape[2] == 3
+    assert model.linear_maps_.shape[0] == classes
+    assert model.linear_maps_.shape[2] == 3
 
 
 @pytest.mark.parametrize("normalise", [True, False])
 @pytest.mark.parametrize("maps", [1, 4])
-def test_scores_are_blended_filters(maps, normalise):
+def test_scores_are_blended_linear_maps(maps, normalise):
     """What is written down of a model is what it does: points, maps, shares, scores."""
     rows, labels, schema = blobs(3, 600, size=3, spread=1.5)
     model = fit(rows, labels, schema=schema, maps=maps, normalise=normalise, epsilon=8.0)
@@ -210,7 +210,7 @@ def test_the_seed_is_for_public_choices_alone():
     assert np.array_equal(numbers_of(one), numbers_of(again))
     assert not np.array_equal(numbers_of(one), numbers_of(other))
     free = [
-        LocallyLinearClassifier(random_state=1, **QUICK | settings).fit(rows, labels).filters_
+        LocallyLinearClassifier(random_state=1, **QUICK | settings).fit(rows, labels).linear_maps_
         for _ in range(2)
     ]
     assert not np.array_equal(*free)  # noise is never seeded
@@ -218,15 +218,15 @@ def test_the_seed_is_for_public_choices_alone():
 
 @pytest.mark.parametrize("shared", [True, False])
 def test_projections_are_shared_or_not(shared):
-    """Filters lie in the rows of one projection, or of one for each map."""
+    """Linear maps lie in the rows of one projection, or of one for each map."""
     rows, labels, schema = blobs(2, 600, size=6)
     settings = {"schema": schema, "projection": 2, "maps": 3, "epsilon": 8.0}
     model = fit(rows, labels, shared_projection=shared, **settings)
-    filters = model.model_.weights
-    assert filters.shape == (2, 3, 6)
+    linear_maps = model.model_.weights
+    assert linear_maps.shape == (2, 3, 6)
     for m in range(3):
-        assert np.linalg.matrix_rank(filters[:, m], tol=1e-9) <= 2
-    together = np.linalg.matrix_rank(filters.reshape(6, 6), tol=1e-9)
+        assert np.linalg.matrix_rank(linear_maps[:, m], tol=1e-9) <= 2
+    together = np.linalg.matrix_rank(linear_maps.reshape(6, 6), tol=1e-9)
     assert together == 2 if shared else together > 2
 
 
@@ -311,7 +311,7 @@ def test_pictures_are_taken_in_all_forms():
     assert np.array_equal(high.predict_proba(PICTURES), answers)
     assert np.array_equal(last.predict_proba(PICTURES[..., None]), answers)
     assert np.array_equal(named.predict_proba(frame), answers)
-    assert high.filters_.shape == (2, 2, 30)
+    assert high.linear_maps_.shape == (2, 2, 30)
 
 
 def test_pictures_have_colours():
@@ -429,7 +429,7 @@ def test_a_model_comes_back_from_its_file_bit_for_bit(settings, tmp_path):
     assert np.array_equal(numbers_of(back), numbers_of(model))
     for method in ("predict", "decision_function", "predict_proba"):
         assert np.array_equal(getattr(back, method)(X), getattr(model, method)(X))
-    assert np.array_equal(back.filters_, model.filters_)
+    assert np.array_equal(back.linear_maps_, model.linear_maps_)
     assert back.receipt_ == model.receipt_
     assert back.model_.schema == model.model_.schema
 

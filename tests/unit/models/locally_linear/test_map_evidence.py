@@ -103,9 +103,9 @@ def test_weights_of_many_tables_vary_as_told():
     assert null.var() > told / 6
 
 
-def test_filters_have_the_whole_error():
+def test_linear_maps_have_the_whole_error():
     model = fit()
-    assert (model.whole_filter_errors > model.filter_errors).all()
+    assert (model.whole_linear_map_errors > model.linear_map_errors).all()
 
 
 def test_files_keep_the_evidence():
@@ -122,4 +122,4 @@ def test_files_keep_the_evidence():
 def test_projections_mix_features_so_that_nothing_is_known():
     model = fit(projection=3)
     assert model.evidence is None
-    assert (model.whole_filter_errors == model.filter_errors).all()
+    assert (model.whole_linear_map_errors == model.linear_map_errors).all()

@@ -147,7 +147,7 @@ def test_the_same_seed_gives_the_same_student():
     one, again, other = (
         LocallyLinearClassifier(steps=20, maps=3, random_state=seed)
         .learn_from(teacher, make_rows(), rows_are_public=True)
-        .filters_
+        .linear_maps_
         for seed in (1, 1, 2)
     )
     assert np.array_equal(one, again)
@@ -184,7 +184,7 @@ def test_teachers_of_pictures():
     agreed = Above().predict_proba(pictures).argmax(axis=1)
     assert (student.predict(pictures) == agreed).mean() > 0.8
     assert np.array_equal(student.predict(pictures), student.predict(pictures.reshape(-1, 36)))
-    assert student.filters_.shape == (2, 2, 36)
+    assert student.linear_maps_.shape == (2, 2, 36)
 
 
 # -- made-up rows ----------------------------------------------------------------------------------
@@ -384,4 +384,4 @@ def test_what_a_student_cannot_do_is_refused_or_done():
         model.learn_from(teacher, rows, rows_are_public=True)
     except SettingError:
         return
-    assert np.linalg.matrix_rank(model.filters_.reshape(-1, 2), tol=1e-9) == 1
+    assert np.linalg.matrix_rank(model.linear_maps_.reshape(-1, 2), tol=1e-9) == 1

@@ -120,7 +120,7 @@ def test_sampled_steps_of_maps_are_equal_where_the_coins_are():
     with fixed_noise(5):
         federation = Federation.local(split(X, y, (0, step, step + 300)), schema)
         federated = LocallyLinearClassifier(**settings).fit_federated(federation)
-    np.testing.assert_allclose(federated.filters_, pooled.filters_, atol=1e-9, rtol=0)
+    np.testing.assert_allclose(federated.linear_maps_, pooled.linear_maps_, atol=1e-9, rtol=0)
 
 
 def test_projected_maps_travel():

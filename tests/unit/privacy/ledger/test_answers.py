@@ -224,7 +224,7 @@ def test_those_who_come_first_together_agree_on_the_facts(make):
 
 
 def test_two_who_both_found_no_facts_agree(server, tmp_path):
-    barrier = threading.Barrier(2, timeout=20)
+    barrier = threading.Barrier(2, timeout=600)
     books = [
         open_answers(Ledger(server.url, BUDGET, dataset=tmp_path.name), "new") for _ in range(2)
     ]

@@ -9,7 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 from explained_models import CENSUS_ROWS, census_model, classes_model
-from filter_models import picture_filters
+from linear_map_models import picture_linear_maps
 from prototype_models import tumour_model, wide_model
 from surrogate_records import census_surrogate
 from test_report_pages import evil_model
@@ -36,7 +36,7 @@ FIGURES = {
     "profiles": lambda: explain_global(tumour_model()).plot(),
     "few pairs": lambda: explain_global(tumour_model()).plot("pairs"),
     "many pairs": lambda: explain_global(wide_model()).plot("pairs"),
-    "pictures": lambda: explain_global(picture_filters((6, 5))).plot(),
+    "pictures": lambda: explain_global(picture_linear_maps((6, 5))).plot(),
     "black box": lambda: census_surrogate().plot(),
     "hostile": lambda: explain_global(evil_model()).plot(),
 }

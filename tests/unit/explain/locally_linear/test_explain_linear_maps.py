@@ -1,4 +1,4 @@
-"""Explanations of filters are the model's own numbers, and what inputs add is exactly the score."""
+"""Explanations of maps are the model's own numbers, and what inputs add is exactly the score."""
 
 import json
 import math
@@ -8,13 +8,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from explained_models import make_receipt
-from filter_models import (
+from linear_map_models import (
     WARD_ROWS,
-    filter_model,
-    picture_filters,
+    linear_map_model,
+    picture_linear_maps,
     picture_rows,
     ward_model,
-    wide_filters,
+    wide_linear_maps,
     wide_rows,
 )
 from scipy.special import softmax
@@ -45,7 +45,7 @@ def case(model, rows, name):
 
 
 def pictured(name, **settings):
-    model = picture_filters(**settings)
+    model = picture_linear_maps(**settings)
     return case(model, picture_rows(model), name)
 
 
@@ -54,7 +54,7 @@ CASES = [
     case(ward_model(normalise=True), WARD_ROWS, "table of length 1"),
     case(ward_model(centre=0.0, maps=1), WARD_ROWS, "one map"),
     case(ward_model(radius=0.3), WARD_ROWS, "table with widths"),
-    case(wide_filters(), wide_rows(), "wide"),
+    case(wide_linear_maps(), wide_rows(), "wide"),
     pictured("smooth pictures"),
     pictured("smooth pictures of roots", root=True),
     pictured("windowed pictures", basis=SmoothBasis((6, 5, 1), 4, 3.0, window=True)),
@@ -64,11 +64,11 @@ CASES = [
     pictured("colours, pixel by pixel", shape=(4, 4, 3), smooth=False, normalise=False),
     pictured("one channel", shape=(5, 6), image_shape=(5, 6, 1)),
     case(
-        filter_model({"x": Number(0, 10)}, ["no", "yes"], maps=2),
+        linear_map_model({"x": Number(0, 10)}, ["no", "yes"], maps=2),
         {"x": [1.0, 4.0, 9.5, None]},
         "one feature",
     ),
-    case(filter_model({"x": Number(0, 10)}, ["only"], maps=2), {"x": [1.0, 9.5]}, "one class"),
+    case(linear_map_model({"x": Number(0, 10)}, ["only"], maps=2), {"x": [1.0, 9.5]}, "one class"),
 ]
 
 
@@ -79,8 +79,8 @@ CASES = [
 def test_a_bank_holds_the_models_numbers(model, rows):
     bank = explain_global(model)
     assert isinstance(bank, LocallyLinearExplanation)
-    assert np.array_equal(bank.filters, model.filters)
-    assert np.array_equal(bank.standard_errors, model.filter_errors)
+    assert np.array_equal(bank.linear_maps, model.linear_maps)
+    assert np.array_equal(bank.standard_errors, model.linear_map_errors)
     assert np.array_equal(bank.offsets, model.offsets)
     assert bank.shares.shape == model.weights.shape[:2]
     assert np.allclose(bank.shares.sum(axis=1), 1)
@@ -93,7 +93,7 @@ def test_a_bank_holds_the_models_numbers(model, rows):
     for k, shares in enumerate(bank.shares):
         assert sorted(bank.ranked[k]) == list(range(model.maps))
         assert (np.diff(shares[bank.ranked[k]]) <= 0).all()
-        assert np.allclose(bank.typical[k], shares @ model.filters[k])
+        assert np.allclose(bank.typical[k], shares @ model.linear_maps[k])
     if len(model.classes) > 1:
         assert np.allclose(bank.contrast.sum(axis=0), 0)
         assert np.allclose(bank.distinct.sum(axis=0), 0)
@@ -104,11 +104,11 @@ def test_a_bank_holds_the_models_numbers(model, rows):
 
 @pytest.mark.parametrize("classes", [2, 4])
 def test_errors_of_blends_are_those_of_the_noise(classes):
-    """Against filters that are drawn again and again, with the same shares."""
-    model = wide_filters(6, classes)
+    """Against linear maps that are drawn again and again, with the same shares."""
+    model = wide_linear_maps(6, classes)
     bank = explain_global(model)
     rng = np.random.default_rng(0)
-    drawn = rng.normal(bank.filters, bank.standard_errors, (20_000, *bank.filters.shape))
+    drawn = rng.normal(bank.linear_maps, bank.standard_errors, (20_000, *bank.linear_maps.shape))
     typical = np.einsum("km,nkmj->nkj", bank.shares, drawn)
     assert np.allclose(typical.std(axis=0), bank.typical_errors, rtol=0.03)
     contrast = typical - typical.mean(axis=1, keepdims=True)
@@ -119,7 +119,7 @@ def test_errors_of_blends_are_those_of_the_noise(classes):
 
 def test_a_map_that_fits_its_class_is_ranked_first_without_rows():
     """Two kinds of 'yes': maps 0 and 1 fit one each, map 2 is a weak copy of nothing."""
-    model = filter_model({"a": Number(-1, 1), "b": Number(-1, 1)}, ["no", "yes"], centre=0.0)
+    model = linear_map_model({"a": Number(-1, 1), "b": Number(-1, 1)}, ["no", "yes"], centre=0.0)
     weights = np.array([[[-5, 0], [0, -5], [0, 0]], [[5, 0], [0, 5], [0, 0]]], dtype=float)
     model = replace(model, weights=weights, offsets=np.zeros((2, 3)), beta=1.0)
     shares = rank_maps(model)
@@ -141,8 +141,8 @@ def test_ranks_do_not_depend_on_what_all_classes_share():
 
 
 def test_a_summary_is_diverse_and_led_by_the_first():
-    model = wide_filters(12, 4, maps=9)
-    # Two nearly equal filters of every class: one of them is enough.
+    model = wide_linear_maps(12, 4, maps=9)
+    # Two nearly equal linear maps of every class: one of them is enough.
     weights = model.weights.copy()
     weights[:, 4] = weights[:, 3] * 1.01
     bank = explain_global(replace(model, weights=weights))
@@ -150,8 +150,8 @@ def test_a_summary_is_diverse_and_led_by_the_first():
         assert chosen[0] == bank.ranked[k, 0]
         assert 1 <= len(chosen) <= MOST_SUMMARY
         assert not {3, 4} <= set(chosen)
-        filters = bank.distinct[k, list(chosen)]
-        units = filters / np.linalg.norm(filters, axis=1, keepdims=True)
+        linear_maps = bank.distinct[k, list(chosen)]
+        units = linear_maps / np.linalg.norm(linear_maps, axis=1, keepdims=True)
         cosines = units @ units.T - np.eye(len(chosen))
         assert cosines.max() < MOST_ALIKE
         assert list(bank.shares[k, list(chosen)]) == sorted(bank.shares[k, list(chosen)])[::-1]
@@ -192,7 +192,7 @@ def test_what_inputs_add_is_exactly_the_score(model, rows):
         assert np.allclose((one.shares * one.map_scores).sum(axis=1), scores[i])
         assert np.allclose(one.shares.sum(axis=1), 1)
         assert one.predicted == scores[i].argmax() == one.classes_by_score[0]
-        assert np.allclose(told.weighted(i), np.einsum("km,kmj->kj", one.shares, model.filters))
+        assert np.allclose(told.weighted(i), np.einsum("km,kmj->kj", one.shares, model.linear_maps))
         for k in range(len(model.classes)):
             assert (np.diff(one.shares[k, list(one.ranked(k))]) <= 0).all()
         if len(model.classes) > 1:
@@ -212,13 +212,13 @@ def test_the_base_is_the_blend_of_offsets_and_average_inputs_add_nothing():
     for one in told.decisions:
         assert np.allclose(one.base, (one.shares * model.offsets).sum(axis=1))
     columns = {"a": Number(-1, 1), "b": Number(-1, 1)}
-    model = filter_model(columns, ["no", "yes"], centre=np.array([0.5, -0.25]))
+    model = linear_map_model(columns, ["no", "yes"], centre=np.array([0.5, -0.25]))
     told = explain_local(model, {"a": [0.5, 0.5], "b": [-0.25, 0.9]})
     assert np.allclose(told.contributions(0), 0)
     assert np.allclose(told.contributions(1)[:, 0], 0)
     assert (np.abs(told.contributions(1)[:, 1]) > 1e-3).all()
     # A smooth basis rounds; beyond that the base is the offsets there, too.
-    model = picture_filters()
+    model = picture_linear_maps()
     for one in explain_local(model, picture_rows(model)).decisions:
         assert np.allclose(one.base, (one.shares * model.offsets).sum(axis=1), atol=1e-3)
 
@@ -240,7 +240,7 @@ def test_errors_of_scores_are_those_of_the_noise():
 def test_errors_of_parts_hold_the_shares_fixed():
     told = explain_local(ward_model(), WARD_ROWS)
     one, rng = told.decisions[0], np.random.default_rng(2)
-    drawn = rng.normal(told.filters, told.standard_errors, (20_000, *told.filters.shape))
+    drawn = rng.normal(told.linear_maps, told.standard_errors, (20_000, *told.linear_maps.shape))
     parts = np.einsum("km,nkmj->nkj", one.shares, drawn) * one.strengths
     assert np.allclose(parts.std(axis=0), told.contribution_errors(0), rtol=0.03, atol=1e-12)
     columns = np.add.reduceat(parts, [0, 1, 4, 5], axis=2).std(axis=0)
@@ -275,7 +275,7 @@ def test_rows_are_told_as_they_were_given_and_read():
 
 @pytest.mark.parametrize("root", [False, True])
 def test_pictures_are_told_in_their_own_units(root):
-    model = picture_filters(root=root)
+    model = picture_linear_maps(root=root)
     rows = picture_rows(model).astype(float)
     rows[0, 0, 0] = np.nan
     told = explain_local(model, rows)
@@ -287,7 +287,7 @@ def test_pictures_are_told_in_their_own_units(root):
 
 @pytest.mark.parametrize("shape", [(6, 5), (4, 4, 3)])
 def test_pictures_may_keep_their_shape(shape):
-    model = picture_filters(shape)
+    model = picture_linear_maps(shape)
     rows = picture_rows(model)
     told, flat = explain_local(model, rows), explain_local(model, rows.reshape(len(rows), -1))
     for one, other in zip(told.decisions, flat.decisions, strict=True):
@@ -296,7 +296,7 @@ def test_pictures_may_keep_their_shape(shape):
 
 
 def test_pictures_of_another_shape_are_refused():
-    model = picture_filters((6, 5))
+    model = picture_linear_maps((6, 5))
     assert len(explain_local(model, picture_rows(model)[..., None])) == 4
     with pytest.raises(DataError, match=r"give an array of shape \(rows, 6, 5\)"):
         explain_local(model, np.zeros((2, 5, 6)))
@@ -312,7 +312,7 @@ def test_rows_that_lack_columns_are_refused():
 def test_no_rows_are_no_decisions():
     for model, rows in (
         (ward_model(), {name: [] for name in WARD_ROWS}),
-        (picture_filters(), np.zeros((0, 6, 5))),
+        (picture_linear_maps(), np.zeros((0, 6, 5))),
     ):
         told = explain_local(model, rows)
         assert len(told) == 0
@@ -376,7 +376,7 @@ def test_records_are_flat_and_complete():
     assert set(frame["rank"]) == {0, 1, 2}
     first = frame[(frame["class"] == "home") & (frame["rank"] == 0)]
     assert first["map"].iloc[0] == bank.ranked[0, 0]
-    assert np.allclose(first["filter"], bank.filters[0, bank.ranked[0, 0]])
+    assert np.allclose(first["weight"], bank.linear_maps[0, bank.ranked[0, 0]])
     frame = told.to_frame()
     assert len(frame) == 4 * 3 * 7
     sums = frame.groupby(["row", "class"]).agg({"contribution": "sum", "base": "first"})
@@ -398,7 +398,7 @@ def test_records_cannot_be_changed():
     with pytest.raises(FrozenInstanceError):
         bank.beta = 2
     with pytest.raises(ValueError, match="read-only"):
-        bank.filters[0, 0, 0] = 1
+        bank.linear_maps[0, 0, 0] = 1
     told = explain_local(ward_model(), WARD_ROWS)
     with pytest.raises(ValueError, match="read-only"):
         told.decisions[0].shares[0, 0] = 1
@@ -407,7 +407,7 @@ def test_records_cannot_be_changed():
 @pytest.mark.parametrize(
     ("name", "value", "match"),
     [
-        ("filters", [[1.0]], "must have shape"),
+        ("linear_maps", [[1.0]], "must have shape"),
         ("shares", [1.0], "must have shape"),
         ("offsets", "many", "must be numbers"),
         ("image_shape", (2, 2), "has no 7 features"),
@@ -421,7 +421,7 @@ def test_facts_that_do_not_fit_are_refused(name, value, match):
 
 def test_data_of_another_kind_are_refused():
     bank = explain_global(ward_model())
-    with pytest.raises(DataError, match="'filters' and no LVQLocalExplanation"):
+    with pytest.raises(DataError, match="'linear maps' and no LVQLocalExplanation"):
         LVQLocalExplanation.from_dict(bank.to_dict())
     data = bank.to_dict()
     del data["shares"]
@@ -438,21 +438,21 @@ def test_texts_say_what_there_is():
     assert "No row of the training table is shown" in text
     assert "(1, 1e-06)-differential privacy" in text
     assert "no row was read" not in str(explain_global(ward_model(maps=1)))
-    assert "4 x 4 pixels in 3 channels" in str(explain_global(picture_filters((4, 4, 3))))
+    assert "4 x 4 pixels in 3 channels" in str(explain_global(picture_linear_maps((4, 4, 3))))
     open_bank = explain_global(replace(ward_model(), receipt=make_receipt(math.inf)))
     assert "there is no guarantee" in str(open_bank)
-    many = filter_model({"x": Category(["a", "b"])}, list(range(25)))
+    many = linear_map_model({"x": Category(["a", "b"])}, list(range(25)))
     assert "5 more classes" in str(explain_global(many))
     assert max(map(len, text.splitlines())) <= 100
 
 
 def test_texts_of_rows_add_up():
-    told = explain_local(wide_filters(), wide_rows(rows=7))
+    told = explain_local(wide_linear_maps(), wide_rows(rows=7))
     text = str(told)
     assert "52 other columns" in text
     assert "2 more rows" in text
     assert "base: all as on average" in text
     assert "Linear maps of 'diagnosis" in text
     assert "no other class than 'only'" in str(
-        explain_local(filter_model({"x": Number(0, 1)}, ["only"]), {"x": [0.5]})
+        explain_local(linear_map_model({"x": Number(0, 1)}, ["only"]), {"x": [0.5]})
     )

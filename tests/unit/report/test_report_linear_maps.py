@@ -1,4 +1,4 @@
-"""Pages of filters show the model's own numbers, need no network, and run no name."""
+"""Pages of linear maps show the model's own numbers, need no network, and run no name."""
 
 import json
 import math
@@ -8,13 +8,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from explained_models import make_receipt
-from filter_models import (
+from linear_map_models import (
     WARD_ROWS,
-    filter_model,
-    picture_filters,
+    linear_map_model,
+    picture_linear_maps,
     picture_rows,
     ward_model,
-    wide_filters,
+    wide_linear_maps,
     wide_rows,
 )
 from markupsafe import escape
@@ -26,16 +26,16 @@ from voile.explaining import explain_global, explain_local
 from voile.report.kit.bars import MOST_BARS
 from voile.report.kit.pictures import (
     HARDLY,
-    paint_filter,
     paint_grey,
     paint_over,
     paint_picture,
     paint_signed,
     paint_tints,
+    paint_weights,
 )
 from voile.report.kit.theme import LOWER, RAISE
-from voile.report.locally_linear import model_page as filter_page
-from voile.report.locally_linear import rows_page as filter_decision_page
+from voile.report.locally_linear import model_page as linear_map_page
+from voile.report.locally_linear import rows_page as linear_map_decision_page
 from voile.report.locally_linear.bars import (
     draw_contrast,
     draw_lead,
@@ -50,20 +50,20 @@ FAINT = [224, 224, 224]
 
 def pages_of(model, rows):
     return (
-        filter_page.draw_page(explain_global(model)),
-        filter_decision_page.draw_page(explain_local(model, rows)),
+        linear_map_page.draw_page(explain_global(model)),
+        linear_map_decision_page.draw_page(explain_local(model, rows)),
     )
 
 
 def pictured(name, **settings):
-    model = picture_filters(**settings)
+    model = picture_linear_maps(**settings)
     return pytest.param(model, picture_rows(model), id=name)
 
 
 CASES = [
     pytest.param(ward_model(), WARD_ROWS, id="table"),
     pytest.param(ward_model(maps=1), WARD_ROWS, id="one map"),
-    pytest.param(wide_filters(maps=20), wide_rows(), id="wide"),
+    pytest.param(wide_linear_maps(maps=20), wide_rows(), id="wide"),
     pictured("pictures"),
     pictured("pixels", smooth=False),
     pictured("pictures of one map", maps=1),
@@ -93,7 +93,7 @@ def test_pages_stand_alone_and_are_the_same_each_time(model, rows, tmp_path):
 
 def test_a_page_of_a_table_has_all_numbers():
     bank = explain_global(ward_model())
-    page = filter_page.draw_page(bank)
+    page = linear_map_page.draw_page(bank)
     assert list(figures_of(page)) == ["class-0", "class-1", "class-2", "budget"]
     text = text_of(page)
     for k in range(3):
@@ -104,7 +104,7 @@ def test_a_page_of_a_table_has_all_numbers():
             ):
                 assert noisy(float(values[k, j]), float(errors[k, j])) in text
             for m in range(3):
-                number = float(bank.filters[k, m, j])
+                number = float(bank.linear_maps[k, m, j])
                 assert noisy(number, float(bank.standard_errors[k, m, j])) in text
         for m in range(3):
             assert f"no. {m + 1} ({percent(float(bank.shares[k, m]))})" in text
@@ -113,7 +113,7 @@ def test_a_page_of_a_table_has_all_numbers():
 
 
 def test_bars_of_a_class_are_the_strongest_with_their_noise():
-    bank = explain_global(wide_filters())
+    bank = explain_global(wide_linear_maps())
     parts = find_contrast(bank, 1)
     assert len(parts) == MOST_BARS
     strongest = np.sort(np.abs(bank.contrast[1]))[::-1][:MOST_BARS]
@@ -122,22 +122,22 @@ def test_bars_of_a_class_are_the_strongest_with_their_noise():
     assert list(figure.data[0].x) == [part.size for part in parts]
     assert list(figure.data[0].error_x.array) == [2 * part.standard_error for part in parts]
     assert len(figure.data) == 1
-    assert "Shown: the 12 strongest of 60 features." in text_of(filter_page.draw_page(bank))
+    assert "Shown: the 12 strongest of 60 features." in text_of(linear_map_page.draw_page(bank))
 
 
-def test_a_class_is_shown_by_its_likeness_its_filter_and_what_is_beyond_noise():
-    bank = explain_global(picture_filters(error=0.6))
-    drawn = pictures_of(filter_page.draw_page(bank))
+def test_a_class_is_shown_by_its_likeness_its_linear_map_and_what_is_beyond_noise():
+    bank = explain_global(picture_linear_maps(error=0.6))
+    drawn = pictures_of(linear_map_page.draw_page(bank))
     for k in range(3):
-        looks, drawn_filter, clear = drawn[3 * k : 3 * k + 3]
+        looks, drawn_linear_map, clear = drawn[3 * k : 3 * k + 3]
         assert np.array_equal(looks[..., 0], np.rint(255 * bank.likeness[k]).reshape(6, 5))
-        assert np.array_equal(drawn_filter, paint_signed(bank.contrast[k], (6, 5)))
+        assert np.array_equal(drawn_linear_map, paint_signed(bank.contrast[k], (6, 5)))
         sizes = np.abs(bank.contrast[k])
         faint = (sizes <= 2 * bank.contrast_errors[k]) | (sizes < HARDLY * sizes.max())
         faint = faint.reshape(6, 5)
         assert 0 < faint.sum() < 30
         assert (clear[faint] == FAINT).all()
-        assert np.array_equal(clear[~faint], drawn_filter[~faint])
+        assert np.array_equal(clear[~faint], drawn_linear_map[~faint])
     place = 9
     for k, chosen in enumerate(bank.summary):
         for m in chosen:
@@ -146,19 +146,19 @@ def test_a_class_is_shown_by_its_likeness_its_filter_and_what_is_beyond_noise():
             place += 2
     # All of them, those that count most first.
     assert len(drawn) == place + 9
-    assert np.array_equal(drawn[place], paint_filter(bank.distinct[0, bank.ranked[0, 0]], (6, 5)))
+    assert np.array_equal(drawn[place], paint_weights(bank.distinct[0, bank.ranked[0, 0]], (6, 5)))
 
 
 def test_without_noise_nothing_is_beyond_it():
-    page = filter_page.draw_page(explain_global(picture_filters(error=0.0, maps=1)))
+    page = linear_map_page.draw_page(explain_global(picture_linear_maps(error=0.0, maps=1)))
     assert len(pictures_of(page)) == 6
     assert "beyond noise" not in page.lower()
-    assert "Single filters" not in page
+    assert "Single linear maps" not in page
 
 
 def test_colours_are_shown_as_such():
-    bank = explain_global(picture_filters((4, 4, 3)))
-    looks, summed, tints, _ = pictures_of(filter_page.draw_page(bank))[:4]
+    bank = explain_global(picture_linear_maps((4, 4, 3)))
+    looks, summed, tints, _ = pictures_of(linear_map_page.draw_page(bank))[:4]
     assert np.array_equal(looks, paint_picture(bank.likeness[0], (4, 4, 3)))
     channels = bank.contrast[0].reshape(4, 4, 3)
     assert np.array_equal(summed, paint_signed(channels.sum(axis=2).ravel(), (4, 4)))
@@ -166,18 +166,20 @@ def test_colours_are_shown_as_such():
     assert tints.reshape(-1)[np.abs(bank.contrast[0]).argmax()] in (0, 255)
 
 
-def test_many_classes_and_filters_are_counted_honestly():
-    page = filter_page.draw_page(explain_global(picture_filters((3, 3), classes=45, maps=30)))
+def test_many_classes_and_linear_maps_are_counted_honestly():
+    page = linear_map_page.draw_page(
+        explain_global(picture_linear_maps((3, 3), classes=45, maps=30))
+    )
     text = text_of(page)
     assert "Shown: 40 of 45 classes" in text
     assert "All 30 linear maps of 20 classes" in text
-    table = filter_model({"x": Number(0, 1), "y": Number(0, 1)}, list(range(45)))
-    assert len(figures_of(filter_page.draw_page(explain_global(table)))) == 41
+    table = linear_map_model({"x": Number(0, 1), "y": Number(0, 1)}, list(range(45)))
+    assert len(figures_of(linear_map_page.draw_page(explain_global(table)))) == 41
 
 
 def test_a_teacher_is_named():
     bank = explain_global(ward_model(taught_by=EVIL))
-    page = filter_page.draw_page(bank)
+    page = linear_map_page.draw_page(bank)
     assert EVIL in text_of(page)
     assert EVIL not in page
 
@@ -187,7 +189,7 @@ def test_a_teacher_is_named():
 
 def test_a_page_of_rows_has_it_all():
     told = explain_local(ward_model(), WARD_ROWS)
-    page = filter_decision_page.draw_page(told)
+    page = linear_map_decision_page.draw_page(told)
     assert list(figures_of(page)) == [*(f"row-{i}" for i in range(4)), "budget"]
     text = text_of(page)
     assert "300, read as 220" in text
@@ -204,7 +206,7 @@ def test_a_page_of_rows_has_it_all():
 
 
 def test_bars_of_a_row_add_up_to_its_lead():
-    told = explain_local(wide_filters(), wide_rows())
+    told = explain_local(wide_linear_maps(), wide_rows())
     for row, one in enumerate(told.decisions):
         parts = find_lead(told, row)
         assert len(parts) == MOST_BARS + 2
@@ -219,10 +221,10 @@ def test_bars_of_a_row_add_up_to_its_lead():
 
 @pytest.mark.parametrize("shape", [(6, 5), (4, 4, 3)])
 def test_a_row_is_drawn_beside_what_was_looked_for(shape):
-    model = picture_filters(shape)
+    model = picture_linear_maps(shape)
     rows = picture_rows(model)
     told = explain_local(model, rows)
-    drawn = pictures_of(filter_decision_page.draw_page(told))
+    drawn = pictures_of(linear_map_decision_page.draw_page(told))
     each = 1 + 3 + 3 + 1 + 2 * 3 + 2 * 3
     assert len(drawn) == each * len(rows)
     for i, one in enumerate(told.decisions):
@@ -231,7 +233,7 @@ def test_a_row_is_drawn_beside_what_was_looked_for(shape):
         assert np.array_equal(row, pixels)
         assert np.array_equal(row, paint_row(told, i))
         assert np.array_equal(looks, paint_picture(told.likeness(i)[one.predicted], shape))
-        assert np.array_equal(blended, paint_filter(told.distinct(i)[one.predicted], shape))
+        assert np.array_equal(blended, paint_weights(told.distinct(i)[one.predicted], shape))
         parts = told.contributions(i)
         own = (parts[one.predicted] - parts.mean(axis=0)).reshape(*shape[:2], -1).sum(axis=2)
         assert np.array_equal(added, paint_over(own.ravel(), row))
@@ -246,7 +248,7 @@ def test_a_doubtful_answer_is_marked():
 
 
 def test_a_page_stops_at_twenty_rows():
-    page = filter_decision_page.draw_page(explain_local(wide_filters(), wide_rows(rows=23)))
+    page = linear_map_decision_page.draw_page(explain_local(wide_linear_maps(), wide_rows(rows=23)))
     assert len(figures_of(page)) == 21
     assert "first 20 of 23 rows" in page
 
@@ -287,7 +289,7 @@ def test_channels_that_are_no_colours_are_grey():
 def test_names_are_shown_and_never_run():
     columns = {EVIL: Category([EVIL, WORSE]), WORSE: Number(0, 3)}
     receipt = make_receipt(unit=EVIL, labels=(EVIL, WORSE, "steps"))
-    model = filter_model(columns, [WORSE, EVIL], receipt=receipt)
+    model = linear_map_model(columns, [WORSE, EVIL], receipt=receipt)
     rows = {EVIL: [EVIL, WORSE, WORSE * 2], WORSE: [1, EVIL, None]}
     for page in pages_of(model, rows):
         elements = check_alone(page)
@@ -304,7 +306,7 @@ def test_names_are_shown_and_never_run():
 
 def test_names_of_pictures_are_never_run():
     columns = {f"{EVIL} {i}": Number(0, 1) for i in range(4)}
-    model = filter_model(columns, [WORSE, EVIL], picture=(2, 2, 1), image_shape=(2, 2))
+    model = linear_map_model(columns, [WORSE, EVIL], picture=(2, 2, 1), image_shape=(2, 2))
     rows = np.array([[1.0, 0, 1, 0], [np.nan, 1, 1, 1]])
     for page in pages_of(model, rows):
         elements = check_alone(page)
@@ -320,28 +322,32 @@ ONE_NUMBER = {"x": Number(0, 1)}
     ("model", "rows"),
     [
         pytest.param(
-            filter_model(ONE_NUMBER, ["no", "yes"], maps=1), {"x": [0.2]}, id="one of everything"
+            linear_map_model(ONE_NUMBER, ["no", "yes"], maps=1),
+            {"x": [0.2]},
+            id="one of everything",
         ),
-        pytest.param(filter_model(ONE_NUMBER, ["no"]), {"x": [1, None]}, id="one class"),
+        pytest.param(linear_map_model(ONE_NUMBER, ["no"]), {"x": [1, None]}, id="one class"),
         pytest.param(ward_model(error=math.inf), WARD_ROWS, id="unknown noise"),
         pytest.param(
-            picture_filters(smooth=False, error=math.inf),
-            picture_rows(picture_filters()),
+            picture_linear_maps(smooth=False, error=math.inf),
+            picture_rows(picture_linear_maps()),
             id="unknown in pixels",
         ),
         pytest.param(ward_model(error=0.0), WARD_ROWS, id="no noise"),
         pytest.param(
-            picture_filters((1, 1), smooth=False), np.zeros((1, 1, 1)), id="one black pixel"
+            picture_linear_maps((1, 1), smooth=False), np.zeros((1, 1, 1)), id="one black pixel"
         ),
         pytest.param(
-            picture_filters(classes=1), picture_rows(picture_filters()), id="pictures of one class"
+            picture_linear_maps(classes=1),
+            picture_rows(picture_linear_maps()),
+            id="pictures of one class",
         ),
         pytest.param(ward_model(), {name: [] for name in WARD_ROWS}, id="no rows"),
         pytest.param(
-            replace(ward_model(), weights=np.zeros((3, 3, 7))), WARD_ROWS, id="empty filters"
+            replace(ward_model(), weights=np.zeros((3, 3, 7))), WARD_ROWS, id="empty linear maps"
         ),
         pytest.param(
-            filter_model({"x": Category(["a", "b"])}, ["no", "yes"]),
+            linear_map_model({"x": Category(["a", "b"])}, ["no", "yes"]),
             {"x": ["a", "c"]},
             id="no numbers",
         ),
@@ -379,7 +385,7 @@ def test_a_terminal_shows_bars_or_pictures(model, rows, capsys):
 
 
 def test_markup_in_names_is_shown_as_it_is(capsys):
-    model = filter_model({"[red]name": Number(0, 1)}, ["[bold]no", "yes"])
+    model = linear_map_model({"[red]name": Number(0, 1)}, ["[bold]no", "yes"])
     explain_global(model).show()
     explain_local(model, {"[red]name": [0.3] * 7}).show()
     seen = capsys.readouterr().out

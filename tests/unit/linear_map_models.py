@@ -11,7 +11,7 @@ from voile.models.locally_linear.pictures import SmoothBasis
 from voile.schema import Category, Number, Schema
 
 
-def filter_model(
+def linear_map_model(
     columns,
     classes,
     *,
@@ -28,7 +28,7 @@ def filter_model(
     seed=0,
     **more,
 ):
-    """A model with filters by chance, and a centre of length ``centre`` (or the centre itself)."""
+    """A model with maps by chance, and a centre of length ``centre`` (or the centre itself)."""
     rng = np.random.default_rng(seed)
     schema = Schema(columns, target=Category(classes))
     plain = Inputs.uncentred(schema, picture, basis, root=root, normalise=normalise)
@@ -66,7 +66,7 @@ def ward_model(**more):
         "smoker": Category([False, True]),
     }
     classes = ["home", "rehabilitation", "nursing home"]
-    return filter_model(columns, classes, **{"filling": 0.25, **more})
+    return linear_map_model(columns, classes, **{"filling": 0.25, **more})
 
 
 WARD_ROWS = {
@@ -77,7 +77,7 @@ WARD_ROWS = {
 }
 
 
-def picture_filters(shape=(6, 5), *, smooth=True, classes=3, image_shape=None, **more):
+def picture_linear_maps(shape=(6, 5), *, smooth=True, classes=3, image_shape=None, **more):
     """Pictures, in a smooth basis or pixel by pixel."""
     height, width, *rest = shape
     picture = (height, width, *(rest or [1]))
@@ -89,7 +89,7 @@ def picture_filters(shape=(6, 5), *, smooth=True, classes=3, image_shape=None, *
         "image_shape": image_shape or shape,
         **more,
     }
-    return filter_model(columns, list(range(classes)), **settings)
+    return linear_map_model(columns, list(range(classes)), **settings)
 
 
 def picture_rows(model, rows=4, seed=7):
@@ -100,11 +100,11 @@ def picture_rows(model, rows=4, seed=7):
     return found
 
 
-def wide_filters(features=60, classes=5, **more):
+def wide_linear_maps(features=60, classes=5, **more):
     """Many numbers."""
     columns = {f"laboratory value {i + 1}": Number(0, 10 * (i + 1)) for i in range(features)}
     names = [f"diagnosis {chr(65 + k)}" for k in range(classes)]
-    return filter_model(columns, names, **more)
+    return linear_map_model(columns, names, **more)
 
 
 def wide_rows(features=60, rows=3, seed=4):
