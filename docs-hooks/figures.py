@@ -22,7 +22,9 @@ import jinja2
 
 ROOT = Path(__file__).resolve().parents[1]
 TEMPLATES = Path(__file__).with_name("figures")
-BLOCK = re.compile(r"<!-- figures: ([\w-]+) -->\n\n(?:(.*?)\n\n)?<!-- end of figures -->", re.DOTALL)
+BLOCK = re.compile(
+    r"<!-- figures: ([\w-]+) -->\n\n(?:(.*?)\n\n)?<!-- end of figures -->", re.DOTALL
+)
 MARKER = re.compile(r"<!-- (?:figures: [\w-]+|end of figures) -->")
 FENCE = re.compile(r"^ *```.*?^ *```$", re.DOTALL | re.MULTILINE)
 CODE = re.compile(r"`[^`\n]*`")
