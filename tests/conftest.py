@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
-from repeatable import RepeatableEntropy
 
 from needs import find_absent
+from repeatable import RepeatableEntropy
 
 settings.register_profile(
     "voile",

@@ -71,7 +71,7 @@ def released(model):
         record = model.model_
         parts = [record.prototypes, record.means, record.counts, record.omega, record.centre]
         return np.concatenate([part.ravel() for part in parts])
-    if hasattr(model, "filters_"):
+    if hasattr(model, "linear_maps_"):
         record = model.model_
         parts = [record.weights, record.offsets, record.weight_errors, record.inputs.centre]
         return np.concatenate([part.ravel() for part in (*parts, record.inputs.filling)])

@@ -15,7 +15,7 @@ from voile.privacy import discovery, mechanisms
 
 NO_MECHANISMS = {
     *("Release", "LogCells", "TreeCells", "Histogram"),
-    *("complete", "discovery_shape", "target_part", "warn_of_guesses"),
+    *("complete", "complete_target", "discovery_shape", "target_part", "warn_of_guesses"),
 }
 """Names beside the mechanisms: records, queries, and plans."""
 

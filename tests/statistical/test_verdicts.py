@@ -66,6 +66,27 @@ def test_a_difference_between_halves_is_clear():
     assert halves.count("clear") >= 33
 
 
+def test_a_rare_class_beside_a_common_one_makes_no_effects():
+    """Intercepts that never settle would pour their motion into every term's sums."""
+    rng = np.random.default_rng(0)
+    rows = 20_000
+    X = {name: rng.normal(size=rows).clip(-4, 4) for name in "abc"}
+    parts = [0.5, 0.3, 0.1, 0.08, 0.02]
+    X |= {f"null {i}": rng.choice(list("ABCDE"), rows, p=parts) for i in "123"}
+    score = X["a"] + 0.8 * np.sin(2 * X["b"]) + 0.7 * X["c"]
+    heights = np.stack([0 * score, score - 3.2, -score - 2], axis=1)
+    y = (heights + rng.gumbel(size=heights.shape)).argmax(axis=1)
+    columns = {n: Category(list("ABCDE")) if n.startswith("null") else Number(-4, 4) for n in X}
+    schema = Schema(columns, target=Category([0, 1, 2]))
+    with fixed_noise(0):
+        model = EBMClassifier(epsilon=8, schema=schema).fit(X, y)
+    told = model.explain_global()
+    assert {told[name].verdict for name in "abc"} == {"clear"}
+    assert {told[f"null {i}"].verdict for i in "123"} == {"cannot be told from nothing"}
+    predicted, shares = model.predict_proba(X).mean(axis=0), np.bincount(y) / rows
+    assert np.abs(predicted - shares).max() < 0.012
+
+
 FEWER_FITS, FEWER_ROWS = 18, 3000
 NULL = ("number", "level", "other")
 

@@ -20,7 +20,7 @@ from voile.models.classes import order_found_classes
 from voile.models.pixels import RANGE_ACCESS, find_range
 from voile.privacy.budget import Budget
 from voile.privacy.calibrate import calibrate
-from voile.privacy.discovery import complete
+from voile.privacy.discovery import complete, complete_target
 from voile.privacy.events import Plan
 from voile.privacy.grant import Grant
 from voile.privacy.ledger import Ledger
@@ -112,8 +112,12 @@ class FitJob:
 
     def complete(self, table: PrivateTable, grant: Grant) -> PrivateTable:
         """The same rows under a complete schema: what it lacks is found privately."""
+        return complete(self.complete_target(table, grant), grant)
+
+    def complete_target(self, table: PrivateTable, grant: Grant) -> PrivateTable:
+        """The same rows with a target that is known; columns may stay unknown."""
         known = table.schema.target
-        table = complete(table, grant)
+        table = complete_target(table, grant)
         if known is None or known.known:
             return table
         return table.with_schema(order_found_classes(table.schema, self.positive))
@@ -132,26 +136,30 @@ class FitJob:
         plan : Plan
             Gaussian accesses and thresholds, whose adaptive composition is exact.
         opening : int
-            Steps of the plan that are paid first.
+            Steps of the plan that are paid first: of the target alone.
         look : callable
-            Carries these out; raises `NothingFound` to stop, and the rest stays unspent.
+            Carries these out, given the table with a target that is known, but perhaps unknown
+            columns; raises `NothingFound` to stop, and the rest stays unspent.
         release : callable
             Given what ``look`` gave, and the right to the other steps.
         """
         if not self.stops_early:
-            return self.carry_out(
-                plan, lambda table, grant: release(table, grant, look(table, grant))
-            )
+            grant = self.pay(plan)
+            with looking_at_rows():
+                table = self.complete_target(self.table, grant)
+                found = look(table, grant)
+                released = release(self.complete(table, grant), grant, found)
+            return released, write_receipt(grant, self.budget)
         steps = Plan(plan.steps[:opening]), Plan(plan.steps[opening:])
         unit = self.table.unit
         held = self.ledger.reserve(plan, self.what, unit=unit, asked=self.budget)
         with looking_at_rows(), held as reservation:
             first = reservation.pay(steps[0], self.table)
             with self.giving_back(reservation, first):
-                table = self.complete(self.table, first)
+                table = self.complete_target(self.table, first)
                 found = look(table, first)
             rest = reservation.pay(steps[1], table)
-            released = release(table, rest, found)
+            released = release(self.complete(table, rest), rest, found)
         return released, write_receipt(first, self.budget, rest)
 
     @contextmanager
@@ -165,8 +173,8 @@ class FitJob:
                 raise
             cost = write_receipt(paid[0], self.budget, *paid[1:]).epsilon
             raise NothingFound(
-                f"{error} This access cost epsilon {cost:.2g} of {self.budget.epsilon:g}; the rest "
-                "was not spent."
+                f"{error} What was read cost epsilon {cost:.2g} of {self.budget.epsilon:g}; the "
+                "rest was not spent."
             ) from error
 
 

@@ -26,6 +26,9 @@ MOST_WITHOUT = 0.9
 FEW_UNLISTED = 0.1
 """The same where one of two classes has no rows."""
 
+_TOLD = 0.05
+"""Share of rows with an unlisted class from which on a receipt tells of them."""
+
 _CLEAR = 4.0
 """Noise deviations by which a count must stand out."""
 
@@ -71,12 +74,46 @@ def stop_if_unlisted(
         clear = empty and unlisted > max(_CLEAR * error, FEW_UNLISTED * rows)
     if not clear:
         return
-    names = ", ".join(repr(level) for level in levels[:8]) + (", ..." if len(levels) > 8 else "")
     raise NothingFound(
-        f"Training stopped after its first access, to the target: of about {rows:,.0f} rows, about "
-        f"{unlisted:,.0f} have none of the classes {names}. Give those that they have, and check "
-        "their spelling and type."
+        f"Training stopped when the target had been read: of about {rows:,.0f} rows, about "
+        f"{unlisted:,.0f} have none of the classes {_named(levels)}. Give those that they have, "
+        "and check their spelling and type; for amounts use a regressor."
     )
+
+
+def unlisted_note(levels: Sequence[object], counts: Floats, error: float, column: str = "") -> str:
+    """What a receipt says of rows with another class or level than those listed.
+
+    Parameters
+    ----------
+    levels : sequence
+        The classes, or the levels of a column.
+    counts : ndarray of shape (levels + 2,)
+        Released rows of each, of others, and of missing values.
+    error : float
+        Standard deviation of the noise on each.
+    column : str
+        Its name; empty for the target.
+
+    Returns
+    -------
+    str
+        Empty if there are hardly any.
+    """
+    unlisted, rows = float(counts[len(levels)]), float(np.maximum(counts, 0.0).sum())
+    if unlisted <= _CLEAR / 2 * error or unlisted < _TOLD * rows:
+        return ""
+    what = f"levels of {column!r} that are listed" if column else f"classes {_named(levels)}"
+    so = "count as (other)" if column else "taught nothing"
+    return (
+        f"About {unlisted:,.0f} of {rows:,.0f} rows have none of the {what} and {so}: check the "
+        "spelling, or list what is lacking."
+    )
+
+
+def _named(levels: Sequence[object]) -> str:
+    """The first few classes."""
+    return ", ".join(repr(level) for level in levels[:8]) + (", ..." if len(levels) > 8 else "")
 
 
 def stop_if_fewer(

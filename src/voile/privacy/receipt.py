@@ -213,7 +213,7 @@ def write_receipt(grant: Grant, budget: Budget, *later: Grant) -> Receipt:
         who=grant.entry.who,
         known_by=str(grant.entry.known_by),
         digest=grant.entry.digest,
-        notes=grant.table_notes,
+        notes=tuple(dict.fromkeys(note for paid in (grant, *later) for note in paid.table_notes)),
     )
 
 

@@ -161,9 +161,9 @@ def test_a_positive_class_that_was_not_found_gives_the_rest_back():
         fit(EBMClassifier, epsilon=2.0, positive=5, ledger=ledger)
     assert "the rest was not spent" in str(caught.value)
     assert ledger.remaining().epsilon > 7
-    # Nothing is found in noise that drowns it.
+    # Noise that drowns the classes makes none that was hoped for.
     with pytest.raises(NothingFound):
-        fit(EBMClassifier, epsilon=1e-3, positive=1, ledger=ledger)
+        fit(EBMClassifier, epsilon=1e-3, positive=5, ledger=ledger)
 
 
 def test_regressions_have_no_classes():

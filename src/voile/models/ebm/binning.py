@@ -11,7 +11,7 @@ from voile.models.ebm.model import Link
 from voile.models.ebm.queries import BinLayout
 from voile.models.ebm.settings import CATEGORIES_ACCESS, NUMBERS_ACCESS, TARGET_ACCESS
 from voile.models.setting_checks import count_found_classes
-from voile.models.target_look import stop_if_unlisted
+from voile.models.target_look import stop_if_unlisted, unlisted_note
 from voile.privacy.discovery import find_histogram
 from voile.privacy.grant import Grant
 from voile.privacy.mechanisms import gaussian_sum
@@ -87,6 +87,8 @@ def release_target(table: PrivateTable, grant: Grant) -> TargetFacts:
         stop_if_unlisted(
             target.levels or (), release.values[:listed], release.values[listed], error, error
         )
+        note = unlisted_note(target.levels or (), release.values, error)
+        grant.table_notes += (note,) if note else ()
         counts = np.maximum(release.values[:listed], 1.0)
         return TargetFacts(float(counts.sum()), counts, 0.0, 1.0, none, none)
     found = find_histogram(table, TARGET, grant.take(TARGET_ACCESS))
@@ -123,6 +125,8 @@ def find_bins(table: PrivateTable, grant: Grant, bins: int) -> tuple[ColumnBins,
             query = CategoryCounts(name, len(column.levels or ()))
             release = gaussian_sum(table, query, grant.take(CATEGORIES_ACCESS))
             errors = np.full(query.size, release.standard_error)
+            note = unlisted_note(column.levels or (), release.values, release.standard_error, name)
+            grant.table_notes += (note,) if note else ()
             counts = _without_missing(release.values, column)
             ordered = column.ordered and len(column.levels or ()) > 1
             result.append(ColumnBins(np.zeros(0), counts, errors, ordered, apart=2))

@@ -100,6 +100,17 @@ class SoftmaxLoss:
         p, weight = self._weighted(intercept, scores)
         return weight * np.maximum(p * (1.0 - p), 1e-4)
 
+    def intercept_slope(self, intercept: Floats, shares: Floats) -> Floats:
+        """``weight * p``, shape (classes,): the step of all intercepts together is sums over this.
+
+        The curvature of the classes together is ``diag(p) - p p'``, which ``diag(1 / p)`` inverts
+        but for a common shift. Steps over ``p (1 - p)``, each class by itself, would be up to twice
+        as long, and go to and fro for ever. Rows differ in p, whose mean is the class's share: with
+        the larger of both steps are rather too short.
+        """
+        p, weight = self._weighted(intercept, np.zeros((1, len(intercept))))
+        return np.asarray(weight[0] * np.maximum(p[0], shares))
+
     def variance(self, intercept: Floats, scores: Floats, spread: Floats) -> Floats:
         """``weight^2 * p (1 - p)``."""
         p, weight = self._weighted(intercept, scores)

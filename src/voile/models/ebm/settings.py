@@ -18,7 +18,7 @@ from voile.models.setting_checks import (
     or_auto,
 )
 from voile.privacy.calibrate import gaussian_step
-from voile.privacy.discovery import discovery_shape
+from voile.privacy.discovery import discovery_shape, target_part
 from voile.privacy.events import Plan, Step
 from voile.schema import Category, Number, Schema
 
@@ -111,9 +111,11 @@ def plan_shape(schema: Schema, schedule: Schedule, delta: float) -> Plan:
 
 def _steps(schema: Schema, rounds: int, delta: float) -> list[Step]:
     numbers, categories = len(schema.numbers), len(schema.categories)
-    steps: list[Step] = list(discovery_shape(schema, DISCOVERY, delta))
-    left = 1.0 - (DISCOVERY if steps else 0.0)
-    steps.append(gaussian_step(TARGET_ACCESS, left * _TARGET))
+    found = discovery_shape(schema, DISCOVERY, delta)
+    left = 1.0 - (DISCOVERY if found else 0.0)
+    # The target first: what is misspelt there stops a training before columns are paid for.
+    own = 1 if target_part(schema) else 0
+    steps: list[Step] = [*found[:own], gaussian_step(TARGET_ACCESS, left * _TARGET), *found[own:]]
     total = _NUMBER_WEIGHT * numbers + categories
     if numbers:
         share = left * _BINS * _NUMBER_WEIGHT * numbers / total

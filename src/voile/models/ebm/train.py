@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits
 
 from voile.models.ebm.binning import ColumnBins, TargetFacts
 from voile.models.ebm.evidence import TermEvidence
-from voile.models.ebm.losses import TrainingLoss, squared_loss, start_of
+from voile.models.ebm.losses import SoftmaxLoss, TrainingLoss, squared_loss, start_of
 from voile.models.ebm.model import Link
 from voile.models.ebm.pairs import ColumnPairs, PairCounts, group_bins
 from voile.models.ebm.queries import (
@@ -371,7 +371,11 @@ class _Training:
         spread = np.minimum(spreads.sum(axis=0), _LARGEST_SPREAD)[:, None]
         zero = np.zeros((1, self.outputs))
         slope = self.target.rows * self.loss.curvature(self.intercept, zero, spread)[0]
-        step = np.clip(total / np.maximum(slope, 1e-9), -0.3, 0.3)
+        steep = slope
+        if isinstance(self.loss, SoftmaxLoss):
+            shares = self.target.counts / self.target.rows
+            steep = self.target.rows * self.loss.intercept_slope(self.intercept, shares)
+        step = np.clip(total / np.maximum(steep, 1e-9), -0.3, 0.3)
         self.intercept = self.intercept + step
         self.intercept_variance = (1.0 / (1.0 / doubts).sum()) / np.maximum(slope, 1e-9) ** 2
 

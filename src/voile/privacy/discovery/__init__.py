@@ -5,6 +5,7 @@ from voile.privacy.discovery.histogram import Histogram
 from voile.privacy.discovery.levels import find_levels
 from voile.privacy.discovery.missing import (
     complete,
+    complete_target,
     discovery_shape,
     target_part,
     warn_of_guesses,
@@ -16,6 +17,7 @@ __all__ = [
     "LogCells",
     "TreeCells",
     "complete",
+    "complete_target",
     "discovery_shape",
     "find_bounds",
     "find_histogram",

@@ -34,7 +34,7 @@ NO_LEVEL = "(no level found)"
 _MOST_NAMES = 8
 
 _GUESSED_BOUNDS = "Bounds of the target did not stand clear of the noise"
-_GUESSED_CLASSES = "Of the classes of the target"
+_GUESSED_CLASSES = "Classes of the target were guessed"
 
 
 def unknown(schema: Schema) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -89,12 +89,11 @@ def complete(table: PrivateTable, grant: Grant) -> PrivateTable:
 
     What was not found is told in the notes of the grant, which go into its receipt.
     """
+    table = complete_target(table, grant)
     schema, notes = table.schema, list[str]()
     if schema.known:
         return table
     numbers, categories = unknown(schema)
-    if schema.target is not None and not schema.target.known:
-        schema = schema.with_target(_find_target(table, grant, notes))
     lacking: list[str] = []
     for name in numbers:
         found = find_bounds(table, name, grant.take(_BOUNDS))
@@ -123,6 +122,19 @@ def complete(table: PrivateTable, grant: Grant) -> PrivateTable:
     return table.with_schema(schema)
 
 
+def complete_target(table: PrivateTable, grant: Grant) -> PrivateTable:
+    """The same rows with a target whose classes or bounds are known; columns may stay unknown.
+
+    For a job that looks at its target first, and stops where that says nothing.
+    """
+    schema, notes = table.schema, list[str]()
+    if schema.target is None or schema.target.known:
+        return table
+    schema = schema.with_target(_find_target(table, grant, notes))
+    grant.table_notes += tuple(notes)
+    return table.with_schema(schema)
+
+
 def _find_target(table: PrivateTable, grant: Grant, notes: list[str]) -> Column:
     """Bounds or classes of the target."""
     target = table.schema.target
@@ -137,8 +149,8 @@ def _find_target(table: PrivateTable, grant: Grant, notes: list[str]) -> Column:
     classes = find_classes(table, grant.take(_CLASSES))
     if classes.guessed:
         notes.append(
-            f"{_GUESSED_CLASSES}, {_listed(classes.guessed)} did not stand clear of the noise: "
-            "guessed, and perhaps wrong. Give the classes, which costs nothing."
+            f"{_GUESSED_CLASSES}, not found: {_listed(classes.guessed)}. Too few rows have them to "
+            "stand clear of the privacy noise. Give the classes, which costs nothing."
         )
     return Category(classes.classes, missing=target is None or target.missing)
 

@@ -298,6 +298,27 @@ def test_two_classes_are_always_found_where_the_type_says_numbers(rows):
         assert found.guessed
 
 
+def test_classes_that_usually_come_together_are_guessed_together():
+    """Of 50 rows each none stands clear of this noise by itself."""
+    found = [classes_of(np.repeat([0, 1, 2], 50), 16.0, seed).classes for seed in range(20)]
+    assert found.count((0, 1, 2)) >= 10
+    assert set(found) <= {(0, 1, 2), (0, 1), (0, 1, 2, 3)}
+    # Where nothing is told, they are those of most tables.
+    found = [classes_of(np.zeros(0, int), 20.0, seed).classes for seed in range(20)]
+    assert found.count((0, 1)) >= 10
+    signs = [classes_of(np.repeat([-1, 1], 150), 16.0, seed).classes for seed in range(20)]
+    assert signs.count((-1, 1)) >= 18
+
+
+def test_one_class_stays_one_where_that_is_certain():
+    assert classes_of(np.ones(5000, int)) == FoundClasses((1,))
+    odd = classes_of(np.full(3000, 77))
+    assert len(odd.classes) == 2
+    assert 77 in odd.classes
+    assert 77 not in odd.guessed
+    assert len(odd.guessed) == 1
+
+
 def test_without_noise_nothing_is_guessed():
     assert classes_of(np.zeros(9, int), sigma=0) == FoundClasses((0,))
     assert classes_of(np.array([5, -1, 77]), sigma=0) == FoundClasses((-1, 5, 77))
@@ -344,7 +365,7 @@ def test_the_target_has_its_own_share_however_many_columns_there_are():
         (
             Schema({"a": Number(0, 1)}, target=Category()),
             np.array([3]),
-            "Of the classes of the target",
+            "Classes of the target were guessed",
         ),
     ],
 )
