@@ -19,7 +19,9 @@ from sklearn.preprocessing import OneHotEncoder
 from voile import Category, Number, PrivateExplainer, Schema
 from voile.errors import SettingError
 from voile.explain import BlackBoxLocalExplanation
+from voile.explain.blackbox.shapley.background import Backgrounds
 from voile.explain.blackbox.shapley.tree_arrays import read_trees
+from voile.privacy.noise import fixed_noise
 
 pytestmark = pytest.mark.filterwarnings("ignore::voile.errors.NoLedgerWarning")
 
@@ -173,3 +175,54 @@ def test_importances_do_not_get_surer_with_more_of_the_same_noise():
     last = many.importances()[-1]
     assert (last.column, last.verdict) == ("sex", "cannot be told from nothing")
     assert make_contributions(2)[2:].importances() == []
+
+
+def flagged(rows=6000, rate=0.004):
+    """Few rows with a flag that changes everything, and a box that says so."""
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame(
+        {
+            "flag": np.where(np.arange(rows) < rate * rows, "y", "n"),
+            "x": rng.normal(size=rows).clip(-4, 4),
+        }
+    )
+    return frame, lambda t: 0.1 + 0.8 * (t["flag"] == "y").to_numpy() + 0.01 * t["x"].to_numpy()
+
+
+def test_a_rare_level_that_matters_is_neither_missed_nor_certain():
+    frame, box = flagged()
+    schema = Schema({"flag": Category(["n", "y"]), "x": Number(-4, 4)})
+    with fixed_noise(1):
+        explainer = PrivateExplainer(box, frame, schema=schema, epsilon=4, output_range=(0, 1))
+    told = explainer.explain(frame.tail(3))
+    flag = list(told.columns).index("flag")
+    values, errors = told.values[:, flag, 0], told.standard_errors[:, flag, 0]
+    assert (errors > 0).all()
+    assert (np.abs(values + 0.8 * 0.004) <= 2.5 * errors).all()
+
+
+def test_rows_with_unusual_scores_are_taken_more_often_and_count_less():
+    rng = np.random.default_rng(0)
+    answers = np.where(np.arange(4000) < 16, 0.9, 0.1)[:, None]
+    points = np.column_stack([answers[:, 0] > 0.5, rng.normal(size=4000)]).astype(float)
+    even = np.full(4000, 1 / 4000)
+    population = Backgrounds(points, answers, even, np.zeros((4000, 1)))
+    few = population.take(32)
+    assert 1 <= (answers[few.rows, 0] > 0.5).sum() <= 4
+    assert few.weights[answers[few.rows, 0] > 0.5].sum() == pytest.approx(0.004, abs=1e-6)
+    assert few.weights @ answers[few.rows, 0] == pytest.approx(float(answers.mean()))
+
+
+def test_levels_that_no_background_row_has_are_a_doubt():
+    levels = [f"v{i}" for i in range(200)]
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"code": rng.choice(levels, 6000), "x": rng.uniform(size=6000)})
+    schema = Schema({"code": Category(levels), "x": Number(0, 1)})
+    box = lambda t: 0.5 * (t["code"] > "v50").to_numpy() + 0.5 * t["x"].to_numpy()  # noqa: E731
+    with fixed_noise(1):
+        explainer = PrivateExplainer(box, frame, schema=schema, epsilon=2, output_range=(0, 1))
+    told = explainer.explain(frame.head(1), sampling_error=0.5)
+    assert told.background == (32,)
+    code = list(told.columns).index("code")
+    # Some 170 of 200 levels are not among 32 rows: nearly the whole spread of the scores.
+    assert told.standard_errors[0, code, 0] > 0.15

@@ -26,6 +26,7 @@ from voile.explain.blackbox.shapley.mixtures import FeatureMixtures, Mixtures, R
 from voile.explain.blackbox.shapley.permutations import Orders, count_calls, exchange_columns
 from voile.explain.blackbox.shapley.players import Players, find_players
 from voile.models.setting_checks import is_count, is_number
+from voile.schema import Category
 
 Floats = NDArray[np.float64]
 
@@ -117,6 +118,25 @@ class ShapleyAnswerer:
     def players(self) -> Players:
         """What contributions are attributed to."""
         return find_players(self.questions.schema, self.questions.given)
+
+    @cached_property
+    def _unseen(self) -> dict[int, Floats]:
+        """For each size of a background, what levels that it lacks may do: (players, outputs).
+
+        Nothing is known of rows with such a level. Their share of the population, times how much
+        scores differ, is taken for a standard error.
+        """
+        weights = self.backgrounds.weights
+        apart = np.sqrt(weights @ (self.answers - weights @ self.answers) ** 2)
+        found = {size: np.zeros((len(self.players), len(apart))) for size in SIZES}
+        for name, player in zip(self.columns, self.players.of_column, strict=True):
+            if not isinstance(self.questions.schema[name], Category):
+                continue
+            codes = self.columns[name]
+            for size, errors in found.items():
+                seen = np.isin(codes, codes[self._picked[:size]])
+                errors[player] += weights[~seen].sum() * apart
+        return found
 
     @cached_property
     def _encoding(self) -> ColumnEncoding | None:
@@ -258,8 +278,8 @@ class ShapleyAnswerer:
                     mixtures, row, score, new, answers[new], self._orders.ranks[new]
                 )
                 parts = np.concatenate([parts, more])
-                found = background.average(parts)
                 size = len(background)
+                found = background.average(parts).beside(self._unseen[size])
                 left = 2 * size > sizes[-1] or costs[2 * size - 1] > precision.calls
                 if left or found.sampling_errors.max(initial=0.0) <= enough:
                     break
