@@ -9,14 +9,13 @@ installed.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from voile.errors import SettingError
 from voile.progress import progress_bar
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from voile.figure_request import FigureRequest
 
 Drawer = TypeVar("Drawer", bound=Callable[..., Any])
@@ -138,8 +137,31 @@ def _draw_plot(record: Any, request: FigureRequest) -> Any:
     return draw(record, request)
 
 
+def check_page_name(path: str | Path) -> None:
+    """Refuse to call a page by the name of a file of another kind.
+
+    Raises
+    ------
+    SettingError
+        If it has an ending other than .html or .htm.
+    """
+    ending = Path(path).suffix.lower()
+    if ending in ("", ".", ".html", ".htm"):
+        return
+    remedy = {
+        ".pdf": "open the page in a browser and print it to PDF",
+        ".png": "write one figure with save_figure('name.png') in Python",
+        ".svg": "write one figure with save_figure('name.svg') in Python",
+    }.get(ending, "open the page in a browser, which can print it")
+    raise SettingError(
+        f"What is written is a page of HTML, and {str(path)!r} ends in {ending}: end it in .html; "
+        f"or {remedy}."
+    )
+
+
 def write_page(record: Any, path: str | Path) -> Path:
     """Write the self-contained HTML page of a record, and return its path."""
+    check_page_name(path)
     with progress_bar("drawing the page", None):
         return _write(_encode(_draw_page(record)), path)
 
@@ -154,6 +176,7 @@ def write_report(estimator: Any, path: str | Path, **parts: Any) -> Path:
     **parts
         As `voile.report.model.report.draw_report` takes them.
     """
+    check_page_name(path)
     draw = _find(_REPORTS, estimator)
     if draw is None:
         raise SettingError(f"No report can be drawn of a {type(estimator).__name__}.")

@@ -42,6 +42,7 @@ def go(tmp_path, monkeypatch, capsys):
     return run
 
 
+WHY = ("--why", "not to be used")
 KEPT_ENDS = ("voile", "quality.json")
 TRAIN = ("train", "patients.csv", "--target", "ill", "--schema", "patients.yaml")
 
@@ -207,10 +208,10 @@ def test_edits_by_script_and_by_option(go):
     made = go("edit", "m.voile", "--script", "edits.yaml", "--who", "Dr. W", "--json")
     assert [one["what"] for one in made["edits"]] == ["monotone", "set", "set", "smooth"]
     assert {one["who"] for one in made["edits"]} == {"Dr. W"}
-    go("edit", "m.voile", "--set", "ward", "--level", "A", "--value", "0.25")
-    go("edit", "m.voile", "--set", "age", "--missing", "--value", "0")
-    go("edit", "m.voile", "--smooth", "dose", "--strength", "3", "--between", "1", "5")
-    go("edit", "m.voile", "--drop", "dose")
+    go("edit", "m.voile", "--set", "ward", "--level", "A", "--value", "0.25", *WHY)
+    go("edit", "m.voile", "--set", "age", "--missing", "--value", "0", *WHY)
+    go("edit", "m.voile", "--smooth", "dose", "--strength", "3", "--between", "1", "5", *WHY)
+    go("edit", "m.voile", "--drop", "dose", *WHY)
     assert len(load("m.voile").model_.edits) == 8
     go("edit", "m.voile", "--undo")
     assert len(load("m.voile").model_.edits) == 7
@@ -246,7 +247,7 @@ def test_rows_need_not_have_a_column_that_was_dropped(go):
     short = [",".join(v for i, v in enumerate(row.split(",")) if i != place) for row in rows]
     (go.folder / "short.csv").write_text("\n".join(short) + "\n")
     go("predict", "m.voile", "short.csv", code=2)
-    assert "Not used: dose." in go("edit", "m.voile", "--drop", "dose", "-o", "e.voile")
+    assert "Not used: dose." in go("edit", "m.voile", "--drop", "dose", *WHY, "-o", "e.voile")
     assert go("predict", "e.voile", "short.csv") == go("predict", "e.voile", "new.csv")
     assert len(go("explain", "e.voile", "short.csv", "--json")["scores"]) == len(rows) - 1
     assert go("report", "e.voile", "--rows", "short.csv", "--json")["bytes"] > 40_000
@@ -331,8 +332,175 @@ def test_the_library_attacks_itself(go):
 def test_a_plan_spends_nothing(go):
     told = go("plan", "--schema", "patients.yaml", "--rows", "20000", "-o", "plan.html", "--json")
     assert json.dumps(told)
-    assert "epsilon" in go("plan", "patients.csv", "--target", "ill", "--rows", "20000")
+    plan = ("plan", "patients.csv", "--target", "ill", "--rows", "20000", "--unit", "row")
+    assert "epsilon" in go(*plan)
     assert (go.folder / "plan.html").exists()
+
+
+def test_a_plan_guesses_and_asks_like_a_training(go):
+    import pandas as pd
+
+    table = pd.read_csv("patients.csv")
+    table.assign(ill=(table["ill"] == "yes").astype(int)).to_csv("coded.csv", index=False)
+    coded, people = ("coded.csv", "--target", "ill"), ("patients.csv", "--target", "ill")
+    rows = ("--rows", "20000")
+    for asked, remedy in ((coded, "--task classification"), (people, "--unit patient_id")):
+        told = go("plan", *asked, *rows, code=2)
+        assert remedy in told
+        assert told == go("train", *asked, code=2)
+    told = go("plan", *people, "--unit", "patient_id", *rows)
+    assert "protecting one patient_id" in " ".join(told.split())
+    assert "read no row" not in told
+    told = go("plan", *coded, "--task", "regression", "--unit", "row", *rows)
+    assert "log-odds" not in told
+    told = go("plan", *coded, "--task", "classification", "--unit", "row", *rows)
+    assert "log-odds" in told
+
+
+def test_a_plan_says_what_was_read(go, monkeypatch, capsys):
+    done = run_voile(
+        ("plan", "patients.csv", "--target", "ill", "--rows", "20000", "--unit", "row"),
+        *(monkeypatch, capsys),
+    )
+    assert done.code == 0
+    assert "its first rows were read" in done.err
+
+
+def test_the_positive_class_is_chosen_and_named(go):
+    told = go(*TRAIN, "--positive", "NO")
+    assert "for 'no', at threshold 0.5: sensitivity" in told
+    assert "average precision of 'no'" in told
+    assert "log-odds of 'no'" in go("explain", "patients.voile")
+    rows = " ".join(go("explain", "patients.voile", "new.csv").split())
+    assert "What raises it (+) speaks for 'no', what lowers it (-) for 'yes'." in rows
+    assert "for 'yes' for 'no'" in rows
+
+
+def test_a_class_that_is_not_there_is_no_positive_one(go):
+    go("ledger", "create", "h.db", "--epsilon", "3", "--dataset", "patients")
+    told = go(*TRAIN, "--ledger", "h.db", "--positive", "maybe", code=2)
+    assert "'maybe'" in told
+    assert "'no', 'yes'" in told
+    regression = ("--task", "regression", "--unit", "row", "--positive", "yes")
+    assert "is a number" in go("train", "patients.csv", "--target", "dose", *regression, code=2)
+    assert not Ledger("h.db").history()
+
+
+def test_numbers_that_are_classes_have_a_positive_one(go):
+    import pandas as pd
+
+    table = pd.read_csv("patients.csv")[["age", "ill"]]
+    table.assign(ill=(table["ill"] == "yes").astype(int)).to_csv("coded.csv", index=False)
+    table.assign(ill=(table["ill"] == "yes").astype(int)).to_parquet("coded.parquet")
+    for name in ("coded.csv", "coded.parquet"):
+        go(
+            *("train", name, "--target", "ill", "--task", "classification", "--epsilon", "20"),
+            *("--positive", "0", "--no-evaluate", "-o", "c.voile"),
+        )
+        assert [float(one) for one in load("c.voile").model_.schema.target.levels] == [1, 0]
+
+
+def test_of_ja_and_nein_that_nobody_put_in_order_a_model_speaks_of_ja(go):
+    import pandas as pd
+
+    table = pd.read_csv("patients.csv")[["age", "ill"]]
+    table["ill"] = table["ill"].map({"yes": "Ja", "no": "Nein"})
+    table.to_csv("de.csv", index=False)
+    told = go("train", "de.csv", "--target", "ill", "--epsilon", "10")
+    assert "for 'Ja', at threshold" in told
+    assert "log-odds of 'Ja'" in go("explain", "de.voile")
+
+
+def test_pages_have_names_of_pages(go):
+    go(*TRAIN, "--no-evaluate", "-o", "m.voile")
+    asked = (
+        ("explain", "m.voile", "-o", "e.png"),
+        ("report", "m.voile", "-o", "r.pdf"),
+        ("what-if", "m.voile", "new.csv", "-o", "w.svg"),
+        ("plan", "--schema", "patients.yaml", "--rows", "1000", "-o", "p.docx"),
+        ("audit", "core", "-o", "a.pdf"),
+    )
+    for one in asked:
+        told = go(*one, code=2)
+        assert "end it in .html" in told
+        assert "PDF" in told or "save_figure" in told or "browser" in told
+        assert not (go.folder / one[-1]).exists()
+    go("explain", "m.voile", "-o", "page.htm")
+    go("explain", "m.voile", "-o", "page")
+
+
+def test_answers_for_people_have_six_digits(go):
+    go(*TRAIN, "--no-evaluate", "-o", "m.voile")
+    exact = go("predict", "m.voile", "new.csv", "--probabilities", "--json")
+    lines = go("predict", "m.voile", "new.csv", "--probabilities").splitlines()
+    shown = [dict(zip(lines[0].split(","), line.split(","), strict=False)) for line in lines[1:]]
+    for one, full in zip(shown, exact, strict=True):
+        told, number = one["probability of yes"], full["probability of yes"]
+        assert len(told.lstrip("0.")) <= 6 < len(repr(number).lstrip("0."))
+        assert float(told) == pytest.approx(number, rel=1e-5)
+
+
+def test_a_ledger_is_not_made_for_a_job_that_it_cannot_pay(go):
+    told = go(*TRAIN, "--ledger", "new.db", "--budget", "4", "--epsilon", "100", code=3)
+    assert "No ledger was made" in told
+    assert not (go.folder / "new.db").exists()
+
+
+def test_a_delta_that_is_too_large_is_the_reason(go):
+    told = go(*TRAIN, "--delta", "0.5", "--epsilon", "0.1", code=3)
+    assert "That delta is too large" in told
+    assert "Ask for epsilon" not in told
+
+
+def test_an_edit_has_a_reason(go):
+    go(*TRAIN, "--no-evaluate", "-o", "m.voile")
+    before = (go.folder / "m.voile").read_bytes()
+    assert "--why" in go("edit", "m.voile", "--drop", "dose", code=2)
+    assert (go.folder / "m.voile").read_bytes() == before
+    (go.folder / "edits.yaml").write_text("- {do: drop, term: dose}\n")
+    made = go("edit", "m.voile", "--script", "edits.yaml", "--why", "old", "--json")
+    assert made["edits"][0]["why"] == "old"
+
+
+def test_a_whole_number_is_changed_to_a_whole_one(go):
+    text = (go.folder / "patients.yaml").read_text()
+    (go.folder / "patients.yaml").write_text(
+        text.replace("upper: 120}", "upper: 120, whole: true}")
+    )
+    go(*TRAIN, "--no-evaluate", "-o", "m.voile")
+    found = go("what-if", "m.voile", "new.csv", "--change", "age", "--json")
+    values = [
+        change["value"]
+        for row in found["rows"]
+        for one in row["suggestions"]
+        for change in one["changes"]
+    ]
+    assert values
+    assert all(float(value).is_integer() for value in values)
+
+
+def test_guesses_are_told_once_and_counts_in_their_form(go, monkeypatch, capsys):
+    (go.folder / "de.csv").write_bytes(
+        (
+            "größe;krank\n"
+            + "".join(f"{1 + i % 9},5;{'Ja' if i % 2 else 'Nein'}\n" for i in range(900))
+        ).encode("cp1252")
+    )
+    train = ("train", "de.csv", "--target", "krank", "--epsilon", "10", "--no-evaluate")
+    done = run_voile(train, monkeypatch, capsys)
+    assert done.code == 0, done.err
+    assert (done.out + done.err).count("Guessed from the first rows of de.csv") == 1
+    assert any("Guessed" in one for one in go(*train, "--json")["notes"])
+    done = run_voile(("schema", "de.csv", "--target", "krank", "--no-ask"), monkeypatch, capsys)
+    assert "1 column; 2 facts left" in done.err
+
+
+def test_one_class_is_named_and_what_was_paid_is_told_once(go):
+    (go.folder / "one.csv").write_text("age,ill\n" + "".join(f"{i % 90},yes\n" for i in range(900)))
+    told = go("train", "one.csv", "--target", "ill", "--epsilon", "5", code=8)
+    assert "one class of the target, 'yes'" in told
+    assert told.count("stays paid") == 1
+    assert "No --ledger keeps it" in told
 
 
 def test_data_sets_and_benchmarks_are_listed(go):
@@ -467,9 +635,9 @@ def test_doubts_are_told(go):
 def test_a_report_says_that_its_figures_are_older_than_the_latest_edit(go):
     go(*TRAIN, "-o", "m.voile")
     go("report", "m.voile", "-o", "before.html")
-    go("edit", "m.voile", "--drop", "dose", "-o", "e.voile")
+    go("edit", "m.voile", "--drop", "dose", *WHY, "-o", "e.voile")
     go("report", "e.voile", "-o", "after.html")
-    go("edit", "m.voile", "--drop", "dose")
+    go("edit", "m.voile", "--drop", "dose", *WHY)
     go("report", "m.voile", "-o", "same.html")
     warning = "measured before the latest edits"
     assert warning not in (go.folder / "before.html").read_text()
@@ -486,3 +654,18 @@ def test_figures_of_another_training_are_not_shown(go, monkeypatch, capsys):
     done = run_voile(["report", "b.voile", "--quality", "b.quality.json"], monkeypatch, capsys)
     assert done.code == 5
     assert "another model" in done.err
+
+
+def test_of_yes_and_no_that_a_person_types_yes_is_the_positive_one(go, monkeypatch):
+    answers = iter(["3", "", "", "", "Ja, Nein"])
+    monkeypatch.setattr("typer.prompt", lambda text, **_: next(answers))
+    told = go("schema", "patients.csv", "--target", "ill", "--ask", "--json")
+    assert told["target"]["levels"] == ["Nein", "Ja"]
+
+
+def test_a_person_at_a_terminal_is_asked_for_the_reason_of_an_edit(go, monkeypatch):
+    go(*TRAIN, "--no-evaluate", "-o", "m.voile")
+    monkeypatch.setattr("voile.cli.edit.is_watched", lambda: True)
+    monkeypatch.setattr("typer.prompt", lambda text, **_: "asked for")
+    go("edit", "m.voile", "--drop", "dose")
+    assert load("m.voile").model_.edits[0].why == "asked for"

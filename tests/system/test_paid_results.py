@@ -191,11 +191,11 @@ def test_a_page_that_is_paid_for_is_saved_beside_and_told(go, monkeypatch):
 def test_what_costs_nothing_leaves_the_old_file_and_says_so(go, monkeypatch, verb):
     train_earlier(go)
     given = {
-        "explain": ["m.voile", "-o", "x.voile"],
-        "report": ["m.voile", "-o", "x.voile"],
-        "edit": ["m.voile", "--drop", "dose", "-o", "x.voile"],
+        "explain": ["m.voile", "-o", "x.html"],
+        "report": ["m.voile", "-o", "x.html"],
+        "edit": ["m.voile", "--drop", "dose", "--why", "w", "-o", "x.voile"],
         "predict": ["m.voile", "new.csv", "-o", "x.voile"],
-        "plan": ["--schema", "patients.yaml", "--rows", "1000", "-o", "x.voile"],
+        "plan": ["--schema", "patients.yaml", "--rows", "1000", "-o", "x.html"],
         "schema": ["patients.csv", "--no-ask", "-o", "x.yaml"],
     }[verb]
     place = go.folder / given[-1]
@@ -213,7 +213,7 @@ def test_an_edit_keeps_another_model_that_was_in_its_place(go):
     go(*TRAIN[:-1], "x.voile", "--no-evaluate")
     place, kept = go.folder / "x.voile", go.folder / "x.voile.bak"
     before = place.read_bytes()
-    done = go("edit", "m.voile", "--drop", "dose", "-o", "x.voile")
+    done = go("edit", "m.voile", "--drop", "dose", "--why", "w", "-o", "x.voile")
     assert "kept as" in done.out
     assert kept.read_bytes() == before
     assert (go.folder / "m.voile").read_bytes() == other

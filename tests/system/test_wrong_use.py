@@ -154,7 +154,12 @@ WRONG = {
     "model of a newer version": (["predict", "newer.voile", "new.csv"], MODEL, "newer.voile"),
     "rows without a column": (["predict", "model.voile", "names-only.csv"], USAGE, "no rows"),
     "rows of another table": (["predict", "model.voile", "twice.csv"], USAGE, "two columns"),
-    "edit of an unknown column": (["edit", "model.voile", "--monotone", "agee"], USAGE, "'age'"),
+    "edit of an unknown column": (
+        ["edit", "model.voile", "--monotone", "agee", "--why", "w"],
+        USAGE,
+        "'age'",
+    ),
+    "edit without a reason": (["edit", "model.voile", "--drop", "age"], USAGE, "--why"),
     "edit with an unknown key": (
         ["edit", "model.voile", "--script", "edits.yaml"],
         USAGE,
@@ -194,7 +199,7 @@ WRONG = {
         "epsilon",
     ),
     "plan with negative rows": (
-        ["plan", "patients.csv", "--target", "ill", "--rows", "-5"],
+        ["plan", "patients.csv", "--target", "ill", "--rows", "-5", "--unit", "row"],
         USAGE,
         "from 1 to",
     ),

@@ -87,3 +87,19 @@ def test_a_record_of_an_audit_finds_its_frame_where_nothing_else_is_loaded():
         "assert 'iframe' in AuditReport('x', ())._repr_html_()\n"
     )
     subprocess.run([sys.executable, "-c", text], check=True)
+
+
+@pytest.mark.parametrize("name", ["p.png", "p.SVG", "p.pdf", "p.docx"])
+def test_a_page_is_not_written_into_a_file_of_another_kind(tables, tmp_path, name):
+    rendering.draws(Thing)(lambda record: "a thing")
+    with pytest.raises(SettingError, match=r"end it in \.html"):
+        rendering.write_page(Thing(), tmp_path / name)
+    with pytest.raises(SettingError, match=r"end it in \.html"):
+        rendering.write_report(Thing(), tmp_path / name)
+    assert not (tmp_path / name).exists()
+
+
+@pytest.mark.parametrize("name", ["p.html", "p.HTM", "p", ".hidden"])
+def test_pages_end_in_html_or_in_nothing(tables, tmp_path, name):
+    rendering.draws(Thing)(lambda record: "a thing")
+    assert rendering.write_page(Thing(), tmp_path / name).read_text() == "a thing"

@@ -10,11 +10,14 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from voile.errors import LedgerMismatch
+from voile.errors import BudgetExceeded, LedgerMismatch
 
 if TYPE_CHECKING:
     from voile.privacy.budget import Budget
     from voile.privacy.ledger import Ledger
+
+
+_STAYS = "stays paid"
 
 
 class Account:
@@ -52,15 +55,23 @@ class Account:
         """Whether anything was paid, or may have been."""
         return self._book is not None and self._book.has_paid
 
-    def tell(self) -> str:
-        """What a person must know beside what went wrong; nothing if nothing was paid or saved."""
+    def tell(self, message: str = "") -> str:
+        """What a person must know beside what went wrong; nothing if nothing was paid or saved.
+
+        Parameters
+        ----------
+        message : str
+            What went wrong: what it says itself is not said again.
+        """
         told = []
         if self.paid:
-            told.append(
-                f"What was paid stays paid: see {self._history}."
-                if self._history
-                else "What was paid stays paid, and no --ledger keeps it."
-            )
+            lead = "" if _STAYS in message else "What was paid stays paid"
+            if self._history:
+                told.append(f"{lead}: see {self._history}." if lead else f"See {self._history}.")
+            else:
+                told.append(
+                    f"{lead}, and no --ledger keeps it." if lead else "No --ledger keeps it."
+                )
         if self._saved:
             told.append(f"{'. '.join(self._saved)}.")
         return " ".join(told)
@@ -121,6 +132,11 @@ def open_ledger(
         raise LedgerMismatch(
             f"There is no ledger {place!r} yet: give --budget EPSILON, what may be spent on this "
             "data set in all, to make one."
+        )
+    if whole is not None and job.epsilon > whole:
+        raise BudgetExceeded(
+            f"The job may spend epsilon {job.epsilon:g}, and the ledger {whole:g} in all "
+            "(--budget): ask for less, or allow more. No ledger was made, and nothing was spent."
         )
     budget = None if whole is None else Budget(whole, job.delta)
     try:

@@ -10,7 +10,7 @@ import typer
 
 from voile.cli.exit_codes import REFUTED, leave_output, tell_file_error
 from voile.cli.options import AsJson
-from voile.cli.results import check_writable
+from voile.cli.results import check_page
 from voile.errors import SettingError
 
 
@@ -47,7 +47,7 @@ def audit(
         voile audit core ebm -o audit.html
     """
     if output is not None:
-        check_writable(output)
+        check_page(output)
     asked = what or []
     files = [one for one in asked if one.endswith(".voile") or Path(one).is_file()]
     if files and len(asked) > 1:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from voile.cli.options import AsJson
+from voile.cli.people import is_watched
 from voile.cli.results import check_writable, print_json, quality_file, save_model
 from voile.errors import ModelError, SchemaError, SettingError
 
@@ -61,7 +62,12 @@ def edit(
     drop: Annotated[str | None, typer.Option(help="Column to take out of the model.")] = None,
     undo: Annotated[bool, typer.Option("--undo", help="Take the last edit back.")] = False,
     revert: Annotated[bool, typer.Option("--revert", help="Back to the model as trained.")] = False,
-    why: Annotated[str, typer.Option(help="The reason, kept in the history.")] = "",
+    why: Annotated[
+        str,
+        typer.Option(
+            help="The reason, kept in the history; needed unless a --script gives reasons."
+        ),
+    ] = "",
     who: Annotated[str | None, typer.Option(help="The author; by default you.")] = None,
     output: Annotated[
         Path | None,
@@ -77,6 +83,8 @@ def edit(
     Examples:
         voile edit patients.voile --monotone age --why "risk rises with age" -o edited.voile
 
+        voile edit patients.voile --drop sex --why "not to be used"
+
         voile edit patients.voile --set ward --level C --value 0 --why "closed since May"
 
         voile edit patients.voile --script edits.yaml --who "Dr. Weber"
@@ -91,6 +99,11 @@ def edit(
         raise ModelError(
             f"A {type(estimator).__name__} has no curves to edit: additive models (ebm) have."
         )
+    edits = _from_options(
+        monotone, smooth, set_, drop, falling, strength, value, between, level, missing
+    )
+    if edits and not why.strip():
+        why = _ask_why(ask=is_watched() and not as_json)
     editor: Editor = estimator.edit(who)
     before = editor.model
     if revert:
@@ -98,10 +111,8 @@ def edit(
     if undo:
         editor.undo(why=why)
     if script is not None:
-        apply_script(editor, script)
-    for one in _from_options(
-        monotone, smooth, set_, drop, falling, strength, value, between, level, missing
-    ):
+        apply_script(editor, script, why)
+    for one in edits:
         _apply(editor, {**one, "why": why}, f"--{one['do']}")
     changed = editor.model is not before
     kept = _save(estimator.with_model(editor), model, place) if changed else ()
@@ -194,9 +205,23 @@ def _number_or_text(given: str) -> float | str:
         return given  # a date, or what the edit refuses
 
 
-def apply_script(editor: Editor, path: Path) -> None:
-    """Make the edits of a script, in their order."""
+def _ask_why(*, ask: bool) -> str:
+    """The reason of an edit, which its history keeps, from the person at the terminal."""
+    given = ""
+    if ask:
+        given = typer.prompt("Why? The reason is kept in the history", err=True).strip()
+    if not given:
+        raise SettingError(
+            "An edit needs a reason, which is kept in the history: give --why. Nothing was changed."
+        )
+    return given
+
+
+def apply_script(editor: Editor, path: Path, why: str = "") -> None:
+    """Make the edits of a script, in their order; ``why`` is the reason of those without one."""
     for number, one in enumerate(read_script(path), 1):
+        if why and isinstance(one, dict):
+            one = {"why": why, **one}
         _apply(editor, one, f"edit {number} of {str(path)!r}")
 
 

@@ -157,7 +157,7 @@ def _tell(message: str, code: int, account: Account) -> int:
     """Print one line, with what was paid and saved; the code that is true after that."""
     if account.paid and USAGE <= code <= FILES:
         code = PAID
-    line = " ".join(f"voile: {message} {account.tell()}".split())
+    line = " ".join(f"voile: {message} {account.tell(message)}".split())
     with suppress(OSError, ValueError):
         print(line, file=sys.stderr, flush=True)
     return code

@@ -24,7 +24,7 @@ from voile.cli.options import (
 )
 from voile.cli.people import is_watched, settle_unit
 from voile.cli.predict import read_and_tell
-from voile.cli.results import check_writable, print_json, save_paid
+from voile.cli.results import check_page, print_json, save_paid
 from voile.errors import ModelError, SettingError
 from voile.privacy.files.dialect import Dialect
 
@@ -92,7 +92,7 @@ def explain(
         new.csv --schema patients.yaml --ledger hospital.db
     """
     if output is not None:
-        check_writable(output)
+        check_page(output)
     if blackbox is None:
         if data is not None:
             raise SettingError("--data is for a black box: name its file with --blackbox.")

@@ -26,6 +26,12 @@ class Task(StrEnum):
     REGRESSION = "regression"
 
 
+TaskOption = Annotated[
+    Task | None,
+    typer.Option("--task", help="Needed where a target is a number and nothing says which."),
+]
+
+
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
 Epsilon = Annotated[float, typer.Option(help="Budget of this job; smaller is more private.")]
 Delta = Annotated[

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def settle_unit(
     public: Schema,
-    file: TableFile,
+    file: TableFile | None,
     target: str | None,
     unit: str | None = None,
     unit_rows: int | None = None,
@@ -28,8 +28,8 @@ def settle_unit(
     Parameters
     ----------
     public : Schema
-    file : TableFile
-        Whose column names decide.
+    file : TableFile or None
+        Whose column names decide, beside those of the schema.
     target : str or None
     unit : str or None
         A column, or "row".
@@ -47,7 +47,7 @@ def settle_unit(
     from voile.privacy.files.table_files import propose_columns
     from voile.schema.unit import suggestive_columns, suspicion
 
-    columns = {one.name: one.column for one in propose_columns(file)}
+    columns = {} if file is None else {one.name: one.column for one in propose_columns(file)}
     said = read_unit(unit, unit_rows)
     if said is not None:
         public = public.with_unit(said)
@@ -65,7 +65,7 @@ def settle_unit(
     own = public.privacy_unit.column
     if own is not None and own == target:
         raise SettingError("The privacy unit cannot be the target: name two columns.")
-    if own is not None and own not in columns:
+    if own is not None and file is not None and own not in columns:
         raise missing_column(own, columns, file.path)
     return public
 

@@ -9,8 +9,22 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from voile.cli.file_options import reads_files
-from voile.cli.options import AsJson, Delta, Model, ModelKind, PageFile, SchemaFile, Target
-from voile.cli.public_facts import load_schema
+from voile.cli.options import (
+    AsJson,
+    Delta,
+    Model,
+    ModelKind,
+    PageFile,
+    SchemaFile,
+    Target,
+    Task,
+    TaskOption,
+    UnitColumn,
+    UnitRows,
+)
+from voile.cli.people import is_watched, settle_unit
+from voile.cli.public_facts import load_schema, read_public_facts, tell_guesses, with_task
+from voile.cli.results import check_page
 from voile.errors import SettingError
 from voile.privacy.files.dialect import Dialect
 
@@ -34,12 +48,15 @@ def plan(
     ] = "0.1,0.5,1,2,4,8",
     delta: Delta = None,
     model: Model = ModelKind.EBM,
+    task: TaskOption = None,
     target_rate: Annotated[
         float | None, typer.Option(help="Public share of the scarcest class, if it is rare.")
     ] = None,
     target_spread: Annotated[
         float | None, typer.Option(help="Public standard deviation of a target that is a number.")
     ] = None,
+    unit: UnitColumn = None,
+    unit_rows: UnitRows = None,
     output: PageFile = None,
     as_json: AsJson = False,
     *,
@@ -47,15 +64,21 @@ def plan(
 ) -> None:
     """Show what each epsilon would give and mean, before anything is spent.
 
-    From public facts alone: the schema and the number of rows. Nothing is read, nothing is paid.
+    From public facts alone: the schema and the number of rows. Without --schema, names and kinds
+    are taken from the table, as voile train does. Nothing is paid.
 
     Examples:
         voile plan --schema patients.yaml --rows 20000
 
         voile plan patients.csv --target ill --rows 20000 -o plan.html
     """
+    if output is not None:
+        check_page(output)
     chosen = read_epsilons(epsilons)
-    public, remarks = _read_schema(file, schema, target, dialect)
+    ask = is_watched() and not as_json
+    public, remarks = _read_schema(
+        file, schema, target, task, model, unit, unit_rows, dialect, ask=ask
+    )
     if rows is None and public.rows is None:
         raise SettingError(
             "The rows of a private table are not counted for a plan: give the public row count "
@@ -103,14 +126,25 @@ def read_epsilons(text: str) -> tuple[float, ...]:
 
 
 def _read_schema(
-    file: Path | None, schema: Path | None, target: str | None, dialect: Dialect
+    file: Path | None,
+    schema: Path | None,
+    target: str | None,
+    task: Task | None,
+    model: ModelKind,
+    unit: str | None,
+    unit_rows: int | None,
+    dialect: Dialect,
+    *,
+    ask: bool,
 ) -> tuple[Schema, list[str]]:
     """What is public, and what a person should know of how it was found."""
-    from voile.privacy.files.table_files import TableFile, propose_schema
-    from voile.schema import Number
+    from voile.privacy.files.table_files import TableFile
 
     if schema is not None:
-        return load_schema(schema, target, remedy="name the column with --target, or "), []
+        # All is in the schema: a table, if one is given, is not opened.
+        public = load_schema(schema, target, remedy="name the column with --target, or ")
+        public = with_task(public, task, target or "target")
+        return settle_unit(public, None, target, unit, unit_rows, ask=ask), []
     if file is None:
         raise SettingError(
             "A plan needs to know the columns: give a table, or what is public with --schema."
@@ -121,16 +155,11 @@ def _read_schema(
             "--schema that says it."
         )
     table = TableFile(file, dialect)
-    public = propose_schema(table, target)
-    remarks = [*table.remarks]
+    public = read_public_facts(table, target, None, task, model, unit, unit_rows, ask=ask)
+    remarks = tell_guesses(table, target, None, public)
     if not table.declares_kinds:
         remarks.append(
-            f"The file {file.name} does not say of what kind its columns are: it was guessed from "
-            "the first rows. Give --schema, and the file is not opened."
-        )
-    if isinstance(public.target, Number):
-        remarks.append(
-            f"The target {target!r} is a number: this is the plan of a regression. Give a --schema "
-            "with target classes if its values are classes."
+            f"The file {file.name} does not say of what kind its columns are: its first rows were "
+            "read to guess it, and nothing else. Give --schema, and the file is not opened."
         )
     return public, remarks

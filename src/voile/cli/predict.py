@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Collection
 from pathlib import Path
@@ -17,6 +18,8 @@ from voile.privacy.files.dialect import Dialect
 
 if TYPE_CHECKING:
     from voile.privacy.files.own_rows import OwnRows
+
+MILLION = 1e6
 
 _MOST_TOLD = 3
 """Rows whose notes are told where no column has room for them."""
@@ -50,7 +53,8 @@ def predict(
     """Predict for rows that you hold: one answer for each row, in their order.
 
     The column "notes" tells values that were not taken as they stand: outside the bounds that the
-    model knows, levels that it does not, or unreadable. Lines that do not fit are refused.
+    model knows, levels that it does not, or unreadable. Lines that do not fit are refused. Numbers
+    have six digits at most; --json gives all.
 
     Examples:
         voile predict patients.voile new.csv
@@ -79,13 +83,18 @@ def predict(
         if name in answers:
             raise SettingError(f"The answers have a column {name!r} themselves: keep another.")
     columns = {**own.kept, **answers}
+    # People read six digits at most; programs have all of them from --json.
+    shown = {
+        name: values if name in own.kept else [_few_digits(one) for one in values]
+        for name, values in columns.items()
+    }
     if output is not None:
-        write_answers(output, columns, own.separator, comma=own.comma)
+        write_answers(output, shown, own.separator, comma=own.comma)
     if as_json:
         count = len(answers["prediction"])
         print_json([{name: values[i] for name, values in columns.items()} for i in range(count)])
     elif output is None:
-        sys.stdout.write(as_csv(columns, own.separator, comma=own.comma))
+        sys.stdout.write(as_csv(shown, own.separator, comma=own.comma))
     else:
         print(f"{len(answers['prediction'])} predictions: {output}")
     noted = sum(map(bool, notes))
@@ -95,6 +104,13 @@ def predict(
             f"{which} values that were not taken as they stand: see the column 'notes'.",
             file=sys.stderr,
         )
+
+
+def _few_digits(answer: Any) -> Any:
+    """A number with at most six significant digits, and never less than its whole part."""
+    if not isinstance(answer, float) or not math.isfinite(answer) or answer.is_integer():
+        return answer
+    return float(round(answer)) if abs(answer) >= MILLION else float(f"{answer:.6g}")
 
 
 def read_own(

@@ -11,7 +11,7 @@ from voile.errors import SchemaError, SettingError
 
 if TYPE_CHECKING:
     from voile.privacy.files.table_files import TableFile
-    from voile.schema import Schema
+    from voile.schema import Level, Schema
 
 
 def read_public_facts(
@@ -47,7 +47,7 @@ def read_public_facts(
             task = Task.CLASSIFICATION
     else:
         public = load_schema(schema, target)
-    public = _with_task(public, task, target)
+    public = with_task(public, task, target)
     public = settle_unit(public, file, target, unit, unit_rows, ask=ask)
     if model is not ModelKind.EBM and not isinstance(public.target, Category):
         raise SettingError(
@@ -115,7 +115,7 @@ def load_schema(path: Path, target: str | None, *, remedy: str = "") -> Schema:
     return public
 
 
-def _with_task(public: Schema, task: Task | None, target: str) -> Schema:
+def with_task(public: Schema, task: Task | None, target: str) -> Schema:
     """The schema with a target of the kind that the task needs."""
     from voile.schema import Category, Number
 
@@ -126,6 +126,45 @@ def _with_task(public: Schema, task: Task | None, target: str) -> Schema:
             "schema, or use --task classification."
         )
     return public.with_target(Category()) if task is Task.CLASSIFICATION and number else public
+
+
+def read_positive(given: str, public: Schema, file: TableFile, target: str) -> Level:
+    """The class of ``--positive`` as the schema has it; without listed classes, as the file does.
+
+    Raises
+    ------
+    SettingError
+        If the target has no such class, or not two classes.
+    """
+    from voile.schema import Category
+    from voile.schema.kinds import Kind
+
+    aim = public.target
+    if not isinstance(aim, Category):
+        raise SettingError(
+            f"--positive names a class, and the target {target!r} is a number: leave it out."
+        )
+    if aim.levels is None:
+        kinds = {one.name: one.kind for one in file.columns} if file.declares_kinds else {}
+        numbers = kinds.get(target) is Kind.NUMBER
+        return _number_or_text(given) if numbers else given
+    named = [one for one in aim.levels if str(one) == given]
+    named = named or [one for one in aim.levels if str(one).casefold() == given.casefold()]
+    named = named or [one for one in aim.levels if one == _number_or_text(given)]
+    if len(named) != 1 or len(aim.levels) != 2:
+        listed = ", ".join(repr(str(one)) for one in aim.levels[:8])
+        raise SettingError(
+            f"--positive must be one of two classes. Got {given!r}, and the target {target!r} has "
+            f"{listed}{', ...' if len(aim.levels) > 8 else ''}."
+        )
+    return named[0]
+
+
+def _number_or_text(given: str) -> float | str:
+    try:
+        return float(given)
+    except ValueError:
+        return given
 
 
 def tell_guesses(file: TableFile, target: str, schema: Path | None, public: Schema) -> list[str]:

@@ -12,7 +12,7 @@ from voile.cli.account import open_existing
 from voile.cli.file_options import reads_files
 from voile.cli.options import AsJson, ModelFile
 from voile.cli.predict import read_and_tell
-from voile.cli.results import check_writable, print_json, quality_file
+from voile.cli.results import check_page, print_json, quality_file
 from voile.errors import ModelError
 from voile.privacy.files.dialect import Dialect
 
@@ -58,7 +58,7 @@ def report(
     """
     from voile.models.load import load
 
-    check_writable(output)
+    check_page(output)
     estimator = load(model)
     book = None if ledger is None else open_existing(ledger, dataset)
     estimator.report(

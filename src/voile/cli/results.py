@@ -22,6 +22,7 @@ from voile.cli.account import current
 from voile.cli.exit_codes import saving_first
 from voile.errors import LedgerError, ModelError, VoileError
 from voile.files import PREFIX, keeping_earlier, write_text
+from voile.rendering import check_page_name
 
 if TYPE_CHECKING:
     from voile.models.evaluation import Evaluation
@@ -55,6 +56,17 @@ def check_writable(path: Path) -> Path:
     except OSError as error:
         raise type(error)(error.errno, error.strerror, str(folder)) from None
     return path
+
+
+def check_page(path: Path) -> Path:
+    """Refuse a place where no page can be written, or a name that says it is none.
+
+    Raises
+    ------
+    SettingError, OSError
+    """
+    check_page_name(path)
+    return check_writable(path)
 
 
 def print_json(data: Any) -> None:

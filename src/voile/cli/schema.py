@@ -92,7 +92,7 @@ def schema(
                 who, open_question = ask_unit(open_question), ()
             own = None if who is None else who.column
             proposals = tuple(
-                one if one.name == own else _ask(_ask_task(one) if one.name == target else one)
+                one if one.name == own else _ask_target(one) if one.name == target else _ask(one)
                 for one in proposals
             )
         except typer.Abort:
@@ -122,7 +122,8 @@ def schema(
     for remark in (*table.remarks, *table.doubts):
         print(remark, file=told)
     print(
-        f"{len(proposed)} columns; {open_facts} facts left to be found privately"
+        f"{len(proposed)} column{'' if len(proposed) == 1 else 's'}; {open_facts} "
+        f"fact{'' if open_facts == 1 else 's'} left to be found privately"
         + (f"; written to {output}" if output is not None else ""),
         file=told,
     )
@@ -201,6 +202,19 @@ def _ask(one: Proposal) -> Proposal:
             typer.echo(f"  {error} Try again.", err=True)
             continue
         return replace(one, column=column, use=True, why="given by hand")
+
+
+def _ask_target(one: Proposal) -> Proposal:
+    """Ask about the column to predict; of yes and no, yes is the class a model speaks of: last."""
+    from dataclasses import replace
+
+    from voile.schema.columns import Category
+    from voile.schema.yes_and_no import with_yes_last
+
+    found = _ask(_ask_task(one))
+    if not isinstance(found.column, Category) or found.column.levels is None:
+        return found
+    return replace(found, column=replace(found.column, levels=with_yes_last(found.column.levels)))
 
 
 def _question(one: Proposal) -> str:

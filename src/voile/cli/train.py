@@ -20,12 +20,12 @@ from voile.cli.options import (
     Model,
     ModelKind,
     SchemaFile,
-    Task,
+    TaskOption,
     UnitColumn,
     UnitRows,
 )
 from voile.cli.people import is_watched
-from voile.cli.public_facts import check_groups, read_public_facts, tell_guesses
+from voile.cli.public_facts import check_groups, read_positive, read_public_facts, tell_guesses
 from voile.cli.results import Results, check_writable, print_json, quality_file
 from voile.errors import BudgetExceeded, SettingError
 from voile.privacy.files.dialect import Dialect
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from voile.privacy.budget import Budget
     from voile.privacy.files.table_files import TableFile
     from voile.privacy.ledger import Ledger
-    from voile.schema import Number, Schema
+    from voile.schema import Level, Number, Schema
 
 QUALITY_SHARE = 0.1
 """Part of the loss (of mu^2) that goes to the private estimate of quality."""
@@ -56,8 +56,13 @@ def train(
         Path | None,
         typer.Option("--output", "-o", help="File of the model; by default NAME.voile."),
     ] = None,
-    task: Annotated[
-        Task | None, typer.Option(help="Needed where a target is a number and nothing says which.")
+    task: TaskOption = None,
+    positive: Annotated[
+        str | None,
+        typer.Option(
+            help="Which of two classes the model and its quality speak of; by default the last in "
+            "the schema, or yes of yes and no."
+        ),
     ] = None,
     evaluate: Annotated[
         bool,
@@ -90,6 +95,8 @@ def train(
         voile train patients.parquet --target ill --schema patients.yaml --ledger hospital.db
         --budget 3 --group sex
 
+        voile train patienten.csv --target krank --positive Ja
+
         voile train homes.csv --target price --task regression --no-evaluate
     """
     from voile.privacy.budget import Budget
@@ -109,6 +116,7 @@ def train(
     table = TableFile(file, dialect)
     ask = is_watched() and not as_json
     public = read_public_facts(table, target, schema, task, model, unit, unit_rows, ask=ask)
+    speaks_of = None if positive is None else read_positive(positive, public, table, target)
     whole = Budget.of_job(epsilon, delta, public.rows)
     check_groups(groups or [], public)
     check_writable(place)
@@ -122,14 +130,16 @@ def train(
     book = open_ledger(ledger, whole, whole=budget, dataset=dataset, data=file, key=key)
     current().pay_from(book, ledger)
     learned, held = _part(rows, public, whole, training, quality, book, holdout)
-    estimator = build_estimator(model, public, training, book)
+    estimator = build_estimator(model, public, training, book, positive=speaks_of)
     if not as_json:
         _announce(whole, public, by_rule=delta is None)
     work = Results(place, signer)
     work.train(estimator, learned, target)
     if quality is not None:
         work.evaluate(lambda: _evaluate(estimator, held, target, quality, book, groups or []))
-    notes = work.notes + notes + _tell_doubts(estimator, public, whole, work.quality, holdout)
+    doubts = _tell_doubts(estimator, public, whole, work.quality, holdout)
+    # Guesses were told a person before anything was spent: once is enough.
+    notes = work.notes + (notes if as_json else []) + doubts
     lasting = ledger is not None
     work.end(lambda: _tell(estimator, work, book, notes, lasting=lasting, as_json=as_json))
 
@@ -249,7 +259,14 @@ def _one_power(column: Number) -> bool:
     return (lower > 0 and upper <= 2 * lower) or (upper < 0 and lower >= 2 * upper)
 
 
-def build_estimator(model: ModelKind, public: Schema, budget: Budget, book: Ledger) -> Any:
+def build_estimator(
+    model: ModelKind,
+    public: Schema,
+    budget: Budget,
+    book: Ledger,
+    *,
+    positive: Level | None = None,
+) -> Any:
     """The estimator of a kind, not fitted yet."""
     from voile.schema import Number
 
@@ -258,6 +275,7 @@ def build_estimator(model: ModelKind, public: Schema, budget: Budget, book: Ledg
         "delta": budget.delta,
         "schema": public,
         "ledger": book,
+        **({} if positive is None else {"positive": positive}),
     }
     if model is ModelKind.EBM:
         from voile.models.ebm.estimator import EBMClassifier, EBMRegressor

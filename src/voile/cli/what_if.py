@@ -10,7 +10,7 @@ import typer
 from voile.cli.file_options import reads_files
 from voile.cli.options import AsJson, ModelFile, PageFile
 from voile.cli.predict import read_and_tell
-from voile.cli.results import check_writable, print_json
+from voile.cli.results import check_page, print_json
 from voile.privacy.files.dialect import Dialect
 
 Names = list[str]
@@ -56,7 +56,7 @@ def what_if(
         voile what-if loans.voile new.csv --want ">= 0.7" --sure -o change.html
     """
     if output is not None:
-        check_writable(output)
+        check_page(output)
     from voile.models.load import load
 
     estimator = load(model)

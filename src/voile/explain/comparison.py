@@ -12,7 +12,7 @@ from scipy.stats import norm
 from voile.arrays import Array, Floats, freeze_arrays
 from voile.codec import Order, Writable
 from voile.explain.explanation import EXPLANATION, FREE
-from voile.explain.wording import p_text, short, signed
+from voile.explain.wording import p_text, readable, short, signed
 from voile.models.verdict import Verdict, judge
 
 WIDE = float(norm.ppf(0.975))
@@ -125,18 +125,29 @@ class Comparison(Writable):
         return "\n".join(
             [
                 *lines,
-                f"  95 % interval: privacy noise plus sampling error; p-values allow for "
-                f"{short(self.compared)} comparisons; {self.cost}",
+                f"  95 % interval: privacy noise plus sampling error; {self.cost}",
             ]
         )
 
     def _tell(self, k: int) -> str:
         low, high = self.intervals[k].tolist()
         value, p = float(self.differences[k]), float(self.p_values[k])
-        text = f"{signed(value)} (95 % interval {signed(low)} to {signed(high)})"
+        error = float(self.standard_errors[k])
+        told, below, above = (signed(readable(one, error)) for one in (value, low, high))
+        many = self.compared > 1
+        unit = ""
         if len(self.outputs) == 1:
-            text = text.replace(" (", f" {self.units} (", 1)
+            of = f" of '{self.outputs[0]}'" if self.units == "log-odds" else ""
+            unit = f" {self.units}{of}"
+        text = (
+            f"{told}{unit} (95 % interval{' of this comparison alone' if many else ''} "
+            f"{below} to {above})"
+        )
         if self.units.startswith("log-odds") and abs(value) < 20:
             ends = " to ".join(short(math.exp(min(end, 20.0))) for end in (low, high))
             text += f", odds ratio {short(math.exp(value))} ({ends})"
-        return f"{text}: {self.verdicts[k]} (p {p_text(p)})"
+        end = f"{self.verdicts[k]} (p {p_text(p)})"
+        if not many:
+            return f"{text}: {end}"
+        count = short(self.compared, digits=2)
+        return f"{text}; with {count} comparisons that could have been made: {end}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections.abc import Callable, Sequence
 
@@ -14,6 +15,7 @@ __all__ = [
     "noisy_value",
     "p_text",
     "percent",
+    "readable",
     "short",
     "signed",
     "spread",
@@ -46,9 +48,26 @@ def noisy(number: float, standard_error: float, *, added: bool = True) -> str:
     --------
     >>> noisy(-0.7123, 0.01724), noisy(2, 0.0), noisy(2, 0.1, added=False)
     ('-0.712 ± 0.034', '+2', '2 ± 0.2')
+    >>> noisy(-6.21e-05, 0.095), noisy(-0.634, 0.095)
+    ('0 ± 0.19', '-0.63 ± 0.19')
     """
-    text = signed(number) if added else short(number)
+    told = readable(number, standard_error)
+    text = signed(told) if added else short(told)
     return text + (spread(standard_error) if standard_error != 0 else "")
+
+
+def readable(number: float, standard_error: float) -> float:
+    """Round a number to the decimals that two standard errors of it are written with.
+
+    Examples
+    --------
+    >>> readable(-6.21e-05, 0.095), readable(0.6342, 0.095), readable(0.6342, 0.0)
+    (0.0, 0.63, 0.6342)
+    """
+    half = 2 * abs(standard_error)
+    if not (0.0 < half < math.inf and math.isfinite(number)):
+        return number
+    return round(number, max(1 - math.floor(math.log10(half)), 0)) + 0.0
 
 
 def spread(standard_error: float) -> str:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from voile.errors import NothingFound, SchemaError, SettingError
 from voile.schema import Category, Column, Level, Schema
+from voile.schema.yes_and_no import with_yes_last
 
 Classes = tuple[Level, ...] | list[Level]
 """What the parameter ``classes`` may be."""
@@ -58,19 +59,25 @@ def declare_classes(
 def order_found_classes(schema: Schema, positive: Level | None) -> Schema:
     """A complete schema with the positive class last, where classes were found privately.
 
+    If nobody says which of two it is, it is "yes", in one of several languages.
+
     Raises
     ------
     NothingFound
         If the positive class was not found, or there are not two.
     """
     target = schema.target
-    if positive is None or not isinstance(target, Category):
+    if not isinstance(target, Category):
         return schema
     levels = target.levels or ()
+    if positive is None:
+        ordered = with_yes_last(levels)
+        return schema if ordered == levels else schema.with_target(replace(target, levels=ordered))
     if positive not in levels or len(levels) != 2:
         raise NothingFound(
             f"The 'positive' class {positive!r} is not one of two classes that private discovery "
-            f"found ({', '.join(map(repr, levels)) or 'none'}): list the classes, classes=[...]."
+            f"found ({', '.join(map(repr, levels)) or 'none'}): name one of them, or list the "
+            "classes, in the schema or as classes=[...]."
         )
     return schema.with_target(_with_last(target, positive))
 

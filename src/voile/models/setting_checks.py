@@ -212,9 +212,8 @@ def count_found_classes(schema: Schema) -> int:
         After the private looks for classes, which are paid by then.
     """
     target = schema.target
-    count = len(target.levels or ()) if isinstance(target, Category) else 0
-    if count < 2:
-        raise too_little_found(
-            f"{count} class(es) of the target, and two are needed", "the classes of the target"
-        )
-    return count
+    levels = (target.levels or ()) if isinstance(target, Category) else ()
+    if len(levels) < 2:
+        found = f"one class of the target, {levels[0]!r}" if levels else "no class of the target"
+        raise too_little_found(f"{found}, and two are needed", "the classes of the target")
+    return len(levels)

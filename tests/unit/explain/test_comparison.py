@@ -8,6 +8,7 @@ import pytest
 
 from voile import Category, EBMClassifier, Number, Schema
 from voile.errors import SettingError
+from voile.explain.comparison import Comparison
 
 ROWS = 6000
 
@@ -102,3 +103,29 @@ def test_an_edited_column_cannot_be_compared(explanation):
     assert told["age"].verdict == "edited"
     with pytest.raises(SettingError, match="people edited it"):
         told.compare("age", (0, 50), (50, 100))
+
+
+def test_the_interval_is_of_this_comparison_alone_and_the_verdict_of_all_that_could_be_made():
+    said = Comparison.of(
+        column="ward",
+        sides=("A", "B"),
+        outputs=("Nein",),
+        units="log-odds",
+        differences=np.array([0.274]),
+        variances=(np.array([0.1106**2]), np.array([0.0])),
+        compared=12.0,
+    )
+    text = str(said)
+    assert said.intervals[0, 0] > 0
+    assert "+0.27 log-odds of 'Nein' (95 % interval of this comparison alone +0.06 to" in text
+    assert "with 12 comparisons that could have been made: cannot be told from nothing" in text
+    alone = Comparison.of(
+        column="x",
+        sides=("a", "b"),
+        outputs=("x",),
+        units="units",
+        differences=np.array([2.0]),
+        variances=(np.array([0.01]), np.array([0.0])),
+        compared=1.0,
+    )
+    assert "(95 % interval +1.8 to +2.2): clear" in str(alone)

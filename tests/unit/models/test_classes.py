@@ -169,3 +169,13 @@ def test_a_positive_class_that_was_not_found_gives_the_rest_back():
 def test_regressions_have_no_classes():
     assert "classes" not in EBMRegressor().get_params()
     assert math.isclose(EBMRegressor().epsilon, 1.0)
+
+
+@pytest.mark.parametrize("kind", [EBMClassifier, GLVQClassifier])
+def test_of_found_classes_yes_is_the_positive_one(kind):
+    words = np.where(make()[1] == 1, "Ja", "Nein")
+    assert fit(kind, words).model_.schema.target == Category(["Nein", "Ja"])
+    assert fit(kind, words, positive="Nein").model_.schema.target == Category(["Ja", "Nein"])
+    # What somebody lists stands as listed.
+    listed = fit(kind, words, classes=["Ja", "Nein"]).model_.schema.target
+    assert listed == Category(["Ja", "Nein"])

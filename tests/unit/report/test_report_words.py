@@ -23,7 +23,7 @@ from voile import Budget, Ledger, Schema
 from voile.explain.locally_linear.explain import explain_global as explain_linear_maps
 from voile.explain.locally_linear.explain import explain_local as explain_rows
 from voile.explain.lvq.explain import explain_global as explain_prototypes
-from voile.explain.wording import signed
+from voile.explain.wording import readable, signed
 from voile.explaining import explain_global, explain_local
 from voile.models.evaluation import Evaluation, Measure
 from voile.planning.forecast import forecast
@@ -197,8 +197,10 @@ def test_shapes_of_several_classes_are_told_of_the_class_that_moves_most(capsys)
         name = whole.outputs[int(np.argmax(spread))]
         line = next(one for one in lines if one.startswith(term.name[:12]))
         assert name[:11] in line
-        low = float(term.scores[: term.regular, int(np.argmax(spread))].min())
-        assert f" {signed(low)} " in line
+        scores = term.scores[: term.regular, int(np.argmax(spread))]
+        place = int(scores.argmin())
+        error = float(term.standard_errors[place, int(np.argmax(spread))])
+        assert f" {signed(readable(float(scores[place]), error))} " in line
     assert any("class whose score the term moves most" in one for one in lines)
 
 

@@ -90,12 +90,14 @@ def usual_text(record: Counterfactuals, one: Suggestion) -> str:
     unusual = one.usual < UNUSUAL and not one.usual >= one.was_usual
     if not math.isnan(one.usual):
         if record.by_column:
-            where = "in the rarest of the changed columns, " if len(one.changes) > 1 else ""
-            share = f"{where}{percent(one.usual)} of {record.among} have a value as unusual or more"
+            where = ", in the rarest of the changed columns," if len(one.changes) > 1 else ""
+            far = f"have{where} a value as rare as the new one, or rarer"
         else:
-            share = f"{percent(one.usual)} of {record.among} are as unusual or more"
+            far = "are as far from others or farther"
         was = "" if math.isnan(one.was_usual) else f" (before: {percent(one.was_usual)})"
-        told.append(f"{'unusual: ' if unusual else ''}{share}{was}")
+        lead = "unusual" if unusual else "not unusual"
+        lead = lead if unusual or one.usual >= UNUSUAL else "no more unusual than before"
+        told.append(f"{lead}: {percent(one.usual)} of {record.among} {far}{was}")
     if one.seldom:
         told.append(f"seldom together: {'; '.join(one.seldom)}")
     return "; ".join(told)
@@ -182,8 +184,8 @@ def usual_meaning(record: Counterfactuals) -> str:
     if not record.among or record.by_column:
         return ""
     return (
-        f"A row is as unusual as another if its ten nearest neighbours among {record.among} (worth "
-        f"{short(record.effective)} rows of equal weight) are as far. Values are seldom together "
+        f"How far a row is from others is told by its ten nearest neighbours among {record.among} "
+        f"(worth {short(record.effective)} rows of equal weight). Values are seldom together "
         "if they occur less than a fifth as often as they would by chance. Rows hardly differ if "
         "each number passes 2 % of the others or less."
     )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from voile.explain.wording import noisy, percent, short, signed, spread
+from voile.explain.wording import noisy, percent, readable, short, signed, spread
 from voile.models import verdict
 from voile.models.history import taken_back
 
@@ -43,12 +43,20 @@ def class_scores_text(explanation: Explanation) -> str:
     )
 
 
+def sides_text(explanation: EBMLocalExplanation) -> str:
+    """For which of two classes a score speaks, in a sentence; nothing if there are not two."""
+    if len(explanation.outputs) > 1 or len(explanation.classes) != 2:
+        return ""
+    other, told = explanation.classes
+    return f"What raises it (+) speaks for '{told}', what lowers it (-) for '{other}'."
+
+
 def prediction_text(explanation: EBMLocalExplanation, row: int) -> str:
     """The prediction for a row in words, with its interval."""
     predicted = explanation.predicted(row)
     error = float(explanation.score_errors[row, 0])
     if predicted is None:
-        number = short(float(explanation.predictions[row]), digits=4)
+        number = short(readable(float(explanation.predictions[row]), error), digits=4)
         return number + (f" ({_errors(explanation)}:{spread(error)})" if error > 0 else "")
     words = (
         f"'{explanation.classes[predicted]}' with probability "
@@ -90,15 +98,18 @@ def extremes(term: ExplainedTerm, *, most: int = 24) -> tuple[str, str]:
 
     Labels are cut to ``most`` characters. With several outputs, the leading one is told.
     """
-    scores = term.scores[:, leading_output(term)]
+    leading = leading_output(term)
+    scores, errors = term.scores[:, leading], term.standard_errors[:, leading]
     # Bins without rows, as far as the noise lets us tell, say nothing about the data.
     seen = np.flatnonzero(term.counts > term.count_errors)
     seen = seen if len(seen) else np.arange(len(scores))
     low, high = (int(seen[pick(scores[seen])]) for pick in (np.argmin, np.argmax))
-    return (
-        f"{signed(float(scores[low]))} at {cut_text(term.labels[low], most)}",
-        f"{signed(float(scores[high]))} at {cut_text(term.labels[high], most)}",
+    first, second = (
+        f"{signed(readable(float(scores[i]), float(errors[i])))} at "
+        f"{cut_text(term.labels[i], most)}"
+        for i in (low, high)
     )
+    return first, second
 
 
 def global_text(explanation: EBMExplanation) -> str:
@@ -186,6 +197,7 @@ def local_text(explanation: EBMLocalExplanation) -> str:
     told = score_text(explanation) if len(explanation.outputs) == 1 else "of the predicted class"
     lines = [
         f"{'Row' if count == 1 else 'Rows'} explained: {count}. Score: {told}.",
+        *textwrap.wrap(sides_text(explanation), 96),
         f"± is the {interval_text(explanation)}.",
         *textwrap.wrap(class_scores_text(explanation), 96),
     ]
@@ -203,8 +215,10 @@ def row_text(explanation: EBMLocalExplanation, row: int) -> str:
 
 
 def sum_text(explanation: EBMLocalExplanation, output: int) -> str:
-    """What all parts of a row add up to: the score, with its class if there are several."""
-    return "score" if len(explanation.outputs) == 1 else f"score of '{explanation.outputs[output]}'"
+    """What all parts of a row add up to: the score, with its class if there is one."""
+    if len(explanation.outputs) > 1:
+        return f"score of '{explanation.outputs[output]}'"
+    return score_text(explanation) if explanation.classes else "score"
 
 
 def edits_text(explanation: Explanation) -> str:

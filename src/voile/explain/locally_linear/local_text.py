@@ -101,6 +101,7 @@ def decisions_text(explanation: LocallyLinearLocalExplanation) -> str:
     told = (no_rows_text(explanation.receipt), explanation.cost, explanation.receipt.guarantee)
     lead = (
         "Parts and the base add up to the lead in score over the next class;",
+        f"+ speaks for the row's class, - for the next; "
         f"± is {error_bars_text(whole=explanation.whole)} (of the linear maps).",
     )
     return list_rows(len(explanation), lead, lambda row: _row_lines(explanation, row), told)

@@ -302,6 +302,7 @@ def decisions_text(explanation: LVQLocalExplanation) -> str:
     told = (no_rows_text(explanation.receipt), explanation.cost, explanation.receipt.guarantee)
     lead = (
         "Parts add up to the difference of squared distances;",
+        f"+ speaks for the row's class, - for the nearest other; "
         f"± is {error_bars_text(whole=explanation.whole)} (of the prototypes).",
     )
     return list_rows(len(explanation), lead, lambda row: _row_lines(explanation, row), told)

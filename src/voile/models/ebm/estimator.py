@@ -146,8 +146,8 @@ class EBMClassifier(ClassifierMixin, _EBM):  # type: ignore[misc]
         found privately.
     positive : class, optional
         Which of two classes explanations, reports and exports speak of (its log-odds, its
-        probability); by default the second. `classes_`, and with it ``predict_proba`` and
-        ``decision_function``, is sorted then, as scikit-learn has it.
+        probability); by default the second, or yes where yes and no are found. `classes_`, and with
+        it ``predict_proba`` and ``decision_function``, is sorted then, as scikit-learn has it.
     method : {"rounds", "cyclic"}
         "rounds": a few noised histograms of all columns, smoothed. "cyclic": Algorithm 2 of Nori et
         al. (2021) made sound, for comparison; far less accurate, binary or regression only.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, Literal
 
 from voile.codec import Order, Readable
@@ -119,6 +119,16 @@ class Evaluation(Record, Readable):
     def fits(self, model: Any) -> bool:
         """Whether this frozen model was measured, with just the edits that it has now."""
         return self.entry == model.receipt.entry and self.edits == digest_of_edits(model)
+
+    @property
+    def speaks_of(self) -> str:
+        """The class that rates and the average precision are about; "" if there are not two."""
+        return self.classes[1] if len(self.classes) == 2 else ""
+
+    def name_of(self, measure: Measure) -> str:
+        """What a measure of the whole is called, with the class that it is about."""
+        about = measure.name == "average precision" and self.speaks_of
+        return f"{measure.name} of '{about}'" if about else measure.name
 
     def __getitem__(self, name: str) -> Measure:
         for measure in self.measures:
@@ -279,14 +289,17 @@ class Evaluation(Record, Readable):
         named = [point[name] for name in ("sensitivity", "specificity", "PPV", "NPV")]
         if all(one.lost for one in named):
             return []
-        return [f"at threshold {point.threshold:g}: {'; '.join(map(str, named))}"]
+        return [
+            f"for '{point.positive}', at threshold {point.threshold:g}: "
+            f"{'; '.join(map(str, named))}"
+        ]
 
     def __str__(self) -> str:
         lines = [
             f"Quality of {self.model} on about {max(self.rows, 0):,.0f} rows "
             f"({100 * self.confidence:g} % intervals: privacy noise plus sampling error)"
         ]
-        lines += [f"  {measure}" for measure in self.measures]
+        lines += [f"  {replace(one, name=self.name_of(one))}" for one in self.measures]
         lines += [
             f"  '{counts.positive}': {'; '.join(map(str, counts.measures))}"
             for counts in self.scores
@@ -294,7 +307,8 @@ class Evaluation(Record, Readable):
         ]
         lines += [f"  {text}" for text in self._usual_texts()]
         for group in self.groups:
-            rows = f"  {group.column} = {group.level} (about {group.rows:,.0f} rows): "
+            rates = f"; rates of '{self.speaks_of}'" if self.speaks_of else ""
+            rows = f"  {group.column} = {group.level} (about {group.rows:,.0f} rows{rates}): "
             lines.append(rows + "; ".join(map(str, group.measures)))
         lines += [f"  {text}" for text in difference_texts(self.groups)]
         lines += [f"  {note}" for note in self.notes]

@@ -42,8 +42,8 @@ class LocallyLinearClassifier(ScoringClassifier):
         found privately.
     positive : class, optional
         Which of two classes explanations, reports and exports speak of (its log-odds, its
-        probability); by default the second. `classes_`, and with it ``predict_proba`` and
-        ``decision_function``, is sorted then, as scikit-learn has it.
+        probability); by default the second, or yes where yes and no are found. `classes_`, and with
+        it ``predict_proba`` and ``decision_function``, is sorted then, as scikit-learn has it.
     image_shape : tuple of int, optional
         (height, width) or (height, width, channels) if the columns are the pixels of pictures, row
         by row, channels last; an array of pictures needs none. Pixels of type uint8 are known to

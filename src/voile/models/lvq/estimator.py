@@ -193,8 +193,8 @@ class GLVQClassifier(_LVQ):
         found privately.
     positive : class, optional
         Which of two classes explanations, reports and exports speak of (its log-odds, its
-        probability); by default the second. `classes_`, and with it ``predict_proba`` and
-        ``decision_function``, is sorted then, as scikit-learn has it.
+        probability); by default the second, or yes where yes and no are found. `classes_`, and with
+        it ``predict_proba`` and ``decision_function``, is sorted then, as scikit-learn has it.
     prototypes_per_class : int, mapping of class to int, or "auto"
         "auto" takes more than one where the noise can tell them apart.
     mechanism : {"gaussian", "sgd", "sample_aggregate", "center_of_attention"}

@@ -18,6 +18,9 @@ _TRIALS, _RAISE, _ROUNDING = 10, 1.02, 1e-9
 _MARGIN = 0.98
 """Of such a plan, whose price may be a little different at another epsilon."""
 
+_LARGE_DELTA = 0.01
+"""Above it, a delta is the reason why a job cannot be paid."""
+
 
 @dataclass(frozen=True)
 class Refused:
@@ -119,6 +122,13 @@ class Refused:
             )
         if self.before.loss + self.price.loss > limit.loss and (most := self.largest_epsilon()):
             wanted = self.prices.worth(Amount(self.price.loss)).epsilon
+            # What was asked for is no advice.
+            if self.asked is not None and most >= self.asked.epsilon and self.delta > _LARGE_DELTA:
+                return (
+                    f"{self.what} was refused: with a delta of {self.delta:g} its accesses cannot "
+                    f"be added up within {budget}. Nothing was spent. That delta is too large: ask "
+                    "for one far below 1 over the number of people, such as 1e-6."
+                )
             return (
                 f"{self.what} was refused: it would cost about epsilon {wanted:.4g}, and less is "
                 f"left of {budget}. Nothing was spent. Ask for epsilon {most:g} or less at delta "

@@ -6,6 +6,7 @@ from rich.console import Console
 
 from voile.explain.blackbox import text
 from voile.explain.blackbox.local import BlackBoxLocalExplanation
+from voile.explain.blackbox.units import PROBABILITY
 from voile.rendering import prints
 from voile.report.blackbox.waterfall import find_ends, find_steps
 from voile.report.kit import terminal as kit
@@ -35,7 +36,11 @@ def _print_row(console: Console, record: BlackBoxLocalExplanation, row: int) -> 
     elif record.columns:
         base, score = find_ends(record, row, output)
         steps = find_steps(record, row, output, most=MOST_PARTS)
-        head = ("column", "contribution", "lowers", "raises")
+        sides = ("lowers", "raises")
+        if record.units == PROBABILITY:
+            name = record.outputs[output]
+            sides = kit.name_sides("lowers", name, "raises", name)
+        head = ("column", "contribution", *sides)
         console.print(kit.tabulate_parts(steps, head, before=[base], after=[score]))
     count = len(record.outputs)
     if count > 1:

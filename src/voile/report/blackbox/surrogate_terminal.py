@@ -7,6 +7,7 @@ from rich.text import Text
 
 from voile.explain.blackbox.surrogate import text
 from voile.explain.blackbox.surrogate.local_surrogate import LocalSurrogate
+from voile.explain.blackbox.units import PROBABILITY
 from voile.explain.blackbox.words import cut_words, split_text
 from voile.rendering import prints
 from voile.report.blackbox.marked_words import words_of
@@ -15,8 +16,6 @@ from voile.report.kit import terminal as kit
 from voile.report.kit.pictures import sum_channels
 
 MOST_PARTS, MOST_TEXT, WIDE = 8, 400, 32
-
-_HEAD = ("feature", "part", "against", "for")
 
 
 @prints(LocalSurrogate)
@@ -41,7 +40,7 @@ def _print_row(console: Console, record: LocalSurrogate, row: int) -> None:
         console.print()
     elif record.features:
         parts = find_slopes(record, row, output, most=MOST_PARTS)
-        console.print(kit.tabulate_parts(parts, _HEAD))
+        console.print(kit.tabulate_parts(parts, _head(record, output)))
     kit.say(
         console,
         text.local_score_text(record, row, output),
@@ -54,6 +53,13 @@ def _print_row(console: Console, record: LocalSurrogate, row: int) -> None:
     if count > 1:
         console.print(f"Told: the highest of {count} scores; to_frame() has them all.")
     console.print()
+
+
+def _head(record: LocalSurrogate, output: int) -> tuple[str, ...]:
+    if record.units != PROBABILITY:
+        return ("feature", "part", "lowers", "raises")
+    name = record.outputs[output]
+    return ("feature", "part", *kit.name_sides("against", name, "for", name))
 
 
 def _marked(record: LocalSurrogate, row: int, output: int) -> Text:

@@ -12,7 +12,7 @@ from voile.explain.ebm import text
 from voile.explain.ebm.local import EBMLocalExplanation
 from voile.explain.ebm.overall import EBMExplanation
 from voile.explain.ebm.term import ExplainedTerm
-from voile.explain.wording import short, signed
+from voile.explain.wording import readable, short, signed
 from voile.rendering import prints
 from voile.report.ebm.rows_page import find_ends, find_steps
 from voile.report.kit import terminal as kit
@@ -45,6 +45,9 @@ def print_answers(console: Console, record: EBMLocalExplanation) -> None:
         console.print()
 
     several = len(record.outputs) > 1
+    if sides := text.sides_text(record):
+        kit.say(console, f"Score: {text.score_text(record)}. {sides}")
+        console.print()
     kit.print_rows(
         console, len(record), print_row, text.class_scores_text(record) if several else ""
     )
@@ -81,19 +84,26 @@ def tabulate_row(record: EBMLocalExplanation, row: int) -> Table:
     """The steps of one row's waterfall."""
     output = record.told_output(row)
     base, score = find_ends(record, row, output, text.sum_text(record, output))
-    steps, head = find_steps(record, row, output), ("feature", "adds", "lowers", "raises")
-    return kit.tabulate_parts(steps, head, before=[base], after=[score])
+    sides = ("lowers", "raises")
+    if len(record.outputs) > 1:
+        sides = kit.name_sides("against", record.outputs[output], "for", record.outputs[output])
+    elif len(record.classes) == 2:
+        sides = kit.name_sides("for", record.classes[0], "for", record.classes[1])
+    head = ("feature", "adds", *sides)
+    return kit.tabulate_parts(find_steps(record, row, output), head, before=[base], after=[score])
 
 
 def _shape(term: ExplainedTerm, *, most: int) -> str:
     """A number's curve between its ends; a category's lowest and highest level."""
     if term.kind == "category" or not term.regular:
         return ", ".join(text.extremes(term, most=most))
-    scores = term.scores[: term.regular, text.leading_output(term)]
-    picked: NDArray[np.float64] = scores[
-        np.linspace(0, len(scores) - 1, min(CURVE, len(scores))).round().astype(int)
-    ]
+    output = text.leading_output(term)
+    scores = term.scores[: term.regular, output]
+    places = np.linspace(0, len(scores) - 1, min(CURVE, len(scores))).round().astype(int)
+    picked: NDArray[np.float64] = scores[places]
+    errors = term.standard_errors[: term.regular, output][places]
     low, high = float(picked.min()), float(picked.max())
+    ends = (readable(low, errors[picked.argmin()]), readable(high, errors[picked.argmax()]))
     width = max(high - low, 1e-300)
     curve = "".join(BLOCKS[round((float(one) - low) / width * 7)] for one in picked)
-    return f"{signed(low)} {curve} {signed(high)}"
+    return f"{signed(ends[0])} {curve} {signed(ends[1])}"

@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from voile.explain.ebm.text import cut_text
-from voile.explain.wording import noisy, signed
+from voile.explain.wording import noisy, readable, signed
 from voile.models.verdict import marked
 from voile.report.kit.text import plot_text
 from voile.report.kit.theme import LOWER, RAISE, ROWS, WAS, dress, names_axis
@@ -109,7 +109,9 @@ def rank_parts(
 
 def parts_text(parts: Sequence[Part]) -> str:
     """The greatest parts in words, for those who do not see the bars."""
-    return ", ".join(f"{part.label} {signed(part.size)}" for part in parts[:5])
+    return ", ".join(
+        f"{part.label} {signed(readable(part.size, part.standard_error))}" for part in parts[:5]
+    )
 
 
 def draw_bars(parts: Sequence[Part], total: Part | None, title: str) -> go.Figure:

@@ -10,12 +10,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from voile.explain.ebm.text import cut_text
 from voile.explain.explanation import Explanation
 from voile.report.kit.bars import Part
 
 Floats = NDArray[np.float64]
 
-MOST_ROWS, BAR = 5, 10
+MOST_ROWS, BAR, MOST_SIDE, WIDEST = 5, 10, 8, 36
 SHADES = " ░▒▓█"
 
 
@@ -53,6 +54,20 @@ def print_receipt(console: Console, record: Explanation) -> None:
     say(console, *record.receipt.notes, style="bold")
 
 
+def name_sides(left: str, first: str, right: str, second: str) -> tuple[str, str]:
+    """Heads of bars to both sides, each with the class that it is about, cut to fit.
+
+    Examples
+    --------
+    >>> name_sides("for", "Ja", "for", "Nein")
+    ("for 'Ja'", "for 'Nein'")
+    """
+    return (
+        f"{left} '{cut_text(first, MOST_SIDE)}'",
+        f"{right} '{cut_text(second, MOST_SIDE)}'",
+    )
+
+
 def tabulate_parts(
     parts: Sequence[Part],
     head: Sequence[str] = ("column", "part", "against", "for"),
@@ -62,10 +77,11 @@ def tabulate_parts(
 ) -> Table:
     """Parts with bars to both sides; numbers without a bar may come before and after them."""
     table = plain_table()
-    table.add_column(head[0], no_wrap=True, max_width=36)
+    room = WIDEST - sum(max(len(side) - BAR, 0) for side in head[2:])
+    table.add_column(head[0], no_wrap=True, max_width=room)
     table.add_column(head[1], no_wrap=True)
-    table.add_column(head[2], no_wrap=True, justify="right", min_width=BAR)
-    table.add_column(head[3], no_wrap=True, min_width=BAR)
+    table.add_column(Text(head[2]), no_wrap=True, justify="right", min_width=BAR)
+    table.add_column(Text(head[3]), no_wrap=True, min_width=BAR)
     top = max([abs(part.size) for part in parts] + [1e-300])
     for part in before:
         table.add_row(Text(part.label), part.number)

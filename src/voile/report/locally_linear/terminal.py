@@ -69,7 +69,11 @@ def _print_row(console: Console, record: LocallyLinearLocalExplanation, row: int
         console.print(_pictures(names, *drawn, record.image_shape))
     elif one.runner_up >= 0:
         together = Part("together", (), one.margin, one.margin_error)
-        console.print(kit.tabulate_parts(find_lead(record, row), after=[together]))
+        sides = kit.name_sides(
+            "for", record.outputs[one.runner_up], "for", record.outputs[one.predicted]
+        )
+        head = ("column", "part", *sides)
+        console.print(kit.tabulate_parts(find_lead(record, row), head, after=[together]))
     kit.say(
         console,
         row_text.maps_text(record, row, one.predicted),

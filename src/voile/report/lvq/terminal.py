@@ -41,7 +41,9 @@ def print_decisions(console: Console, record: LVQLocalExplanation) -> None:
         kit.say(console, text.decision_text(record, row))
         if one.wrong >= 0 and record.image_shape is None:
             together = Part("together", (), one.gap, one.gap_error)
-            console.print(kit.tabulate_parts(find_parts(record, row), after=[together]))
+            wrong, right = (record.outputs[record.labels[p]] for p in (one.wrong, one.right))
+            head = ("column", "part", *kit.name_sides("for", wrong, "for", right))
+            console.print(kit.tabulate_parts(find_parts(record, row), head, after=[together]))
         doubt = text.doubt_text(one, whole=record.whole)
         kit.say(console, doubt, text.changes_text(record, row))
         console.print()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import plotly.graph_objects as go
@@ -66,7 +67,7 @@ def lead_text(evaluation: Evaluation) -> str:
 
 def measure_lines(evaluation: Evaluation) -> list[list[str]]:
     """Name, estimate, baseline and verdict of every measure, those of single classes last."""
-    lines = [_line(one) for one in evaluation.measures]
+    lines = [_line(replace(one, name=evaluation.name_of(one))) for one in evaluation.measures]
     for counts in evaluation.scores:
         lines += [_line(one, f" of '{counts.positive}'") for one in counts.measures]
     return lines

@@ -33,7 +33,8 @@ def print_evaluation(console: Console, record: Evaluation) -> None:
             _print_table(console, TABLE_HEAD, lines)
     for column in dict.fromkeys(one.column for one in record.groups):
         mine = [one for one in record.groups if one.column == column]
-        say(console, "", f"By {column}:")
+        rates = f" (rates of '{record.speaks_of}')" if record.speaks_of else ""
+        say(console, "", f"By {column}{rates}:")
         lines = [[one.level, *(measure.figure for measure in one.measures)] for one in mine]
         _print_table(console, [column, *(one.name for one in mine[0].measures)], lines)
     say(console, *difference_texts(record.groups), *record.notes, record.receipt.guarantee)
