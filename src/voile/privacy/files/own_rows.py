@@ -20,7 +20,8 @@ from voile.errors import DataError
 from voile.privacy.files.cells import FileCells, is_missing, read_cells
 from voile.privacy.files.column_files import ColumnFiles
 from voile.privacy.files.csv_files import Heading, open_rows_of, read_columns, read_heading
-from voile.privacy.files.dialect import Dialect, is_csv, is_sheet
+from voile.privacy.files.date_texts import read_seconds
+from voile.privacy.files.dialect import CellKind, Dialect, Spelling, is_csv, is_sheet
 from voile.privacy.files.encodings import UNREADABLE
 from voile.privacy.files.names import check_names, check_there, missing_column, refuse_repeated
 from voile.privacy.files.sheet_files import SheetFile, cell_text
@@ -31,6 +32,12 @@ from voile.schema.schema import Schema
 
 _MOST_NAMED = 3
 """Lines that an error names."""
+_KINDS = {
+    CellKind.NUMBER: "a number",
+    CellKind.TIME: "a date",
+    CellKind.DURATION: "a duration",
+    CellKind.BOOLEAN: "a truth value",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,11 +138,13 @@ def read_own_rows(
     columns, given = {}, {}
     unreadable = [list[str]() for _ in places]
     for name in wanted:
-        columns[name] = read_cells(cells[name], schema[name], spellings.of[name])
+        spelling = spellings.reading(name, schema[name])
+        columns[name] = read_cells(cells[name], schema[name], spelling)
         wrong = _find_unreadable(cells[name], columns[name])
         wrong |= {row: text for (row, other), text in failed.items() if other == name}
         for row, text in sorted(wrong.items()):
-            unreadable[row].append(f"{name} = {text[:40]!r}")
+            kind = _tell_kind(cells[name], row, spelling)
+            unreadable[row].append(f"{name} = {text[:40]!r}{kind}")
         given[name] = _with_texts(columns[name], wrong, schema[name]) if wrong else columns[name]
     import pyarrow as pa
 
@@ -221,6 +230,14 @@ def _find_unreadable(cells: FileCells, column: Any) -> dict[int, str]:
     unread = pc.and_(column.is_null(), pc.invert(is_missing(cells)))
     rows = [row for row, one in enumerate(unread.to_pylist()) if one]
     return {row: cells.texts[row].as_py() for row in rows}
+
+
+def _tell_kind(cells: FileCells, row: int, spelling: Spelling) -> str:
+    """What a cell is that was not read, if that is known: " (a date)"."""
+    kind = None if cells.kinds is None else cells.kinds[row].as_py()
+    if kind is None and read_seconds(cells.trimmed.slice(row, 1), spelling).null_count == 0:
+        kind = CellKind.TIME
+    return "" if kind is None else f" ({_KINDS[CellKind(kind)]})"
 
 
 def _with_texts(column: Any, wrong: Mapping[int, str], described: object) -> Any:

@@ -17,7 +17,8 @@ from typing import Any
 from voile.errors import DataError, MissingExtra
 from voile.privacy.encode import encode_values
 from voile.privacy.encode.value import plain_value
-from voile.privacy.files.cells import CellKind, FileCells
+from voile.privacy.files.cells import FileCells
+from voile.privacy.files.dialect import CellKind
 from voile.privacy.files.sheet_extent import StreamedRows, reaches_far
 from voile.progress import PATIENCE, progress_bar
 from voile.schema.columns import Number

@@ -81,6 +81,7 @@ class TableFile:
                 refuse_repeated(names, path)
             self.names = tuple(self._file.types)
         refuse_repeated(self.names, path)
+        self._numbers_of: tuple[str, ...] = ()
 
     @property
     def declares_kinds(self) -> bool:
@@ -171,10 +172,11 @@ class TableFile:
         if self.declares_kinds:
             return (KINDS_FROM_TYPES,) if kinds else ()
         notes = [KINDS_GUESSED] if kinds else []
-        if self.guesses:
+        guesses = (*self.guesses, *self._numbers_of)
+        if guesses:
             notes.append(
                 "How the file is written was guessed from its first rows, without noise and "
-                f"unpaid: {', '.join(self.guesses)}. The guarantee takes it for public; "
+                f"unpaid: {', '.join(guesses)}. The guarantee takes it for public; "
                 "--encoding, --decimal and --dates say it instead."
             )
         return tuple(notes)
@@ -211,9 +213,9 @@ class TableFile:
         if isinstance(self._file, ColumnFiles):
             table = self._file.read(wanted)
         else:
-            self.spellings.check(
-                {name: schema[name] for name in wanted if name in schema}, self.path
-            )
+            described = {name: schema[name] for name in wanted if name in schema}
+            self.spellings.check(described, self.path)
+            self._numbers_of = self.spellings.numbers_of(described)
             cells = self._read_cells(wanted)
             columns = []
             with progress_bar("reading columns", len(wanted), after=PATIENCE) as show:
@@ -245,7 +247,7 @@ class TableFile:
         """FileCells as a schema says, or as they are."""
         if column is None:
             return without_unreadable(cells.texts)
-        return read_cells(cells, column, self.spellings.of[name])
+        return read_cells(cells, column, self.spellings.reading(name, column))
 
 
 def read_table(

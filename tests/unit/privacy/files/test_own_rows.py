@@ -53,6 +53,16 @@ def test_a_line_that_does_not_fit_is_named(tmp_path, text, says):
     assert "\n" not in str(error.value)
 
 
+def test_numbers_beyond_all_numbers_and_dates_are_unreadable(tmp_path):
+    own = read(tmp_path, "age,ward\n1e400,A\n2024-05-01,B\ninf,A\n")
+    assert own.table["age"].to_pylist() == [None, None, None]
+    assert own.unreadable == (
+        ("age = '1e400'",),
+        ("age = '2024-05-01' (a date)",),
+        ("age = 'inf'",),
+    )
+
+
 def test_packed_files_and_others(tmp_path):
     packed = gzip.compress(b"age,ward\n31,A\n1,2,3\n")
     with pytest.raises(DataError, match="line 3 has 3 fields"):
