@@ -112,7 +112,7 @@ def schema(
     if as_json:
         return
     if output is None:
-        sys.stdout.write(text)
+        _print(text)
     told = sys.stderr
     open_facts = len(proposed.missing_facts)
     if open_question:
@@ -126,6 +126,14 @@ def schema(
         + (f"; written to {output}" if output is not None else ""),
         file=told,
     )
+
+
+def _print(text: str) -> None:
+    """Print what may become a file, which is UTF-8 whatever the system writes elsewhere."""
+    if sys.stdout.encoding.lower().replace("-", "") == "utf8":
+        sys.stdout.write(text)
+    else:
+        sys.stdout.buffer.write(text.encode())
 
 
 def _assemble(

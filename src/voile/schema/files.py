@@ -238,7 +238,7 @@ def _read_category(content: Mapping[str, Any]) -> Column:
     levels = content.get("levels")
     if levels is not None and not isinstance(levels, list):
         raise SchemaError(
-            f"The levels of a Category must be a list. Got {type(levels).__name__} instead."
+            f"The levels of a Category must be a list, as [a, b]. Got {_told(levels)} instead."
         )
     missing, ordered = content.get("missing", True), content.get("ordered", False)
     return Category(levels, missing=missing, ordered=ordered)
@@ -248,8 +248,7 @@ def _mapping(data: object, where: str) -> Mapping[str, Any]:
     """Return a mapping from text, or say that the place holds something else."""
     if not isinstance(data, Mapping):
         raise SchemaError(
-            f"In a schema, {where} must be a mapping (key: value). Got {type(data).__name__} "
-            f"instead."
+            f"In a schema, {where} must be a mapping (key: value). Got {_told(data)} instead."
         )
     for key in data:
         if not isinstance(key, str):
@@ -258,6 +257,21 @@ def _mapping(data: object, where: str) -> Mapping[str, Any]:
                 f"quotes."
             )
     return data
+
+
+def _told(data: object) -> str:
+    """What stands somewhere, in words of the file."""
+    if data is None:
+        return "nothing"
+    if isinstance(data, str):
+        return "text"
+    if isinstance(data, bool):
+        return "a truth value"
+    if isinstance(data, (int, float)):
+        return "a number"
+    if isinstance(data, (list, Mapping)):
+        return "a list" if isinstance(data, list) else "a mapping"
+    return "a date" if isinstance(data, date) else type(data).__name__
 
 
 def _refuse_unknown(content: Iterable[str], allowed: tuple[str, ...], where: str) -> None:

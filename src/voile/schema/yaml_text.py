@@ -105,11 +105,11 @@ def _refuse_what_misleads(root: yaml.Node) -> None:
                 nodes += [(value, key.value == "levels"), (key, False)]
         elif isinstance(node, yaml.SequenceNode):
             nodes += [(one, of_levels) for one in reversed(node.value)]
-        else:
+        elif isinstance(node, yaml.ScalarNode):
             _refuse_scalar(node, of_levels=of_levels)
 
 
-def _refuse_scalar(node: yaml.Node, *, of_levels: bool) -> None:
+def _refuse_scalar(node: yaml.ScalarNode, *, of_levels: bool) -> None:
     """Refuse one text, number or truth value that is not what it looks like."""
     text, kind = str(node.value), node.tag.removeprefix(_TAG)
     read = {
