@@ -66,7 +66,7 @@ def settle_unit(
     if own is not None and own == target:
         raise SettingError("The privacy unit cannot be the target: name two columns.")
     if own is not None and own not in columns:
-        raise missing_column(own, columns, file.path)
+        raise missing_column(own, columns, file.path, file.other_sheets)
     return public
 
 

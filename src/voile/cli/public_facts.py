@@ -33,7 +33,7 @@ def read_public_facts(
     if task is Task.REGRESSION and model is not ModelKind.EBM:
         raise SettingError(f"--model {model} predicts classes: for --task regression use ebm.")
     if target not in file.names:
-        raise missing_column(target, file.names, file.path)
+        raise missing_column(target, file.names, file.path, file.other_sheets)
     if schema is None:
         public = propose_schema(file, target)
         if ask:
@@ -54,7 +54,7 @@ def read_public_facts(
             f"--model {model} predicts classes, and the target {target!r} is a number: use --model "
             "ebm, or make it a category."
         )
-    check_names(public, file.names, file.path)
+    check_names(public, file.names, file.path, sheets=file.other_sheets)
     if not len(public):
         raise SchemaError("There are no columns to learn from: list some in the schema.")
     return public

@@ -71,7 +71,7 @@ def schema(
     who = read_unit(unit, unit_rows)
     for name in (target, None if who is None else who.column):
         if name is not None and name not in names:
-            raise missing_column(name, names, file)
+            raise missing_column(name, names, file, table.other_sheets)
     if target is not None and target == unit:
         raise SettingError("The privacy unit cannot be the target: name two columns.")
     open_question = (
@@ -130,7 +130,7 @@ def schema(
 
 def _print(text: str) -> None:
     """Print what may become a file, which is UTF-8 whatever the system writes elsewhere."""
-    if sys.stdout.encoding.lower().replace("-", "") == "utf8":
+    if (sys.stdout.encoding or "utf-8").lower().replace("-", "") == "utf8":
         sys.stdout.write(text)
     else:
         sys.stdout.buffer.write(text.encode())

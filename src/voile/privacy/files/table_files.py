@@ -84,6 +84,11 @@ class TableFile:
         self._numbers_of: tuple[str, ...] = ()
 
     @property
+    def other_sheets(self) -> tuple[str, ...]:
+        """Sheets of a workbook that are not read."""
+        return self._file.others if isinstance(self._file, SheetFile) else ()
+
+    @property
     def declares_kinds(self) -> bool:
         """Whether the file itself says of what kind its columns are."""
         return isinstance(self._file, ColumnFiles)
@@ -209,7 +214,7 @@ class TableFile:
         import pyarrow as pa
 
         wanted = [*schema, *(name for name in dict.fromkeys(also) if name not in schema)]
-        wanted = check_names(wanted, self.names, self.path, may_lack)
+        wanted = check_names(wanted, self.names, self.path, may_lack, self.other_sheets)
         if isinstance(self._file, ColumnFiles):
             table = self._file.read(wanted)
         else:
@@ -384,7 +389,7 @@ def propose_schema(table: TableFile, target: str | None) -> Schema:
     Columns that look like identifiers are left out; those that look like codes are categories.
     """
     if target is not None and target not in table.names:
-        raise missing_column(target, table.names, table.path)
+        raise missing_column(target, table.names, table.path, table.other_sheets)
     kinds = Schema.from_frame(table.declared)
     used = {
         one.name: one.column if one.doubtful else kinds[one.name]

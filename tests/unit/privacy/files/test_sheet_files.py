@@ -9,10 +9,10 @@ from workbooks import FAILED, write_open_document, write_workbook
 
 from needs import needs
 from voile import Category, Date, Number, Schema, read_table
-from voile.errors import DataError, MissingExtra, SettingError
+from voile.errors import DataError, MissingExtra, SchemaError, SettingError
 from voile.privacy.files import sheet_extent
 from voile.privacy.files.own_rows import read_own_rows
-from voile.privacy.files.table_files import TableFile
+from voile.privacy.files.table_files import TableFile, propose_schema
 
 pytestmark = needs("openpyxl", "python_calamine")
 
@@ -144,6 +144,25 @@ def test_the_first_sheet_is_read_and_others_are_told(tmp_path):
             read_table(path, sheet=name)
     with pytest.raises(DataError, match=r"sheet '2023' of .* is empty"):
         read_table(path, sheet="2023")
+
+
+def test_other_sheets_are_named_where_this_one_is_wrong(tmp_path):
+    told = r"Other sheets: 'Data', 'Notes'; choose one by --sheet"
+    cover = write_workbook(tmp_path / "t.xlsx", [["Report"], [1]], others=["Data", "Notes"])
+    with pytest.raises(SchemaError, match=f"it has 'Report' alone.*{told}"):
+        table(cover)
+    with pytest.raises(DataError, match=told):
+        propose_schema(TableFile(cover), "age")
+    with pytest.raises(SchemaError, match=told):
+        read_own_rows(cover, SCHEMA)
+    for rows in ([], [["Report", None, "2024"]]):
+        wrong = write_workbook(tmp_path / "w.xlsx", rows, others=["Data", "Notes"])
+        with pytest.raises(DataError, match=told):
+            TableFile(wrong)
+    alone = write_workbook(tmp_path / "a.xlsx", [["Report"], [1]])
+    with pytest.raises(SchemaError) as error:
+        table(alone)
+    assert "Other sheets" not in str(error.value)
 
 
 def test_a_hidden_sheet_is_not_the_first(tmp_path):
