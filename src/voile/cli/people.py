@@ -44,7 +44,7 @@ def settle_unit(
         If a name suggests people with several rows, and nobody said who is protected.
     """
     from voile.privacy.files.names import missing_column
-    from voile.privacy.files.table_files import propose_columns
+    from voile.privacy.files.table_proposal import propose_columns
     from voile.schema.unit import suggestive_columns, suspicion
 
     columns = {one.name: one.column for one in propose_columns(file)}

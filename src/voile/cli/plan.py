@@ -106,7 +106,8 @@ def _read_schema(
     file: Path | None, schema: Path | None, target: str | None, dialect: Dialect
 ) -> tuple[Schema, list[str]]:
     """What is public, and what a person should know of how it was found."""
-    from voile.privacy.files.table_files import TableFile, propose_schema
+    from voile.privacy.files.table_files import TableFile
+    from voile.privacy.files.table_proposal import propose_schema
     from voile.schema import Number
 
     if schema is not None:

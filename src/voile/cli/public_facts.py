@@ -27,7 +27,7 @@ def read_public_facts(
 ) -> Schema:
     """What a training may know, from the schema file or from names and kinds."""
     from voile.privacy.files.names import check_names, missing_column
-    from voile.privacy.files.table_files import propose_schema
+    from voile.privacy.files.table_proposal import propose_schema
     from voile.schema import Category, Number
 
     if task is Task.REGRESSION and model is not ModelKind.EBM:
@@ -64,7 +64,7 @@ def _ask_about_names(file: TableFile, public: Schema, known: set[str | None]) ->
     """Ask what columns are whose names suggest identifiers or codes; nothing is spent yet."""
     import typer
 
-    from voile.privacy.files.table_files import propose_columns
+    from voile.privacy.files.table_proposal import propose_columns
     from voile.schema import Category, Column, Number, Schema
     from voile.schema.kinds import Kind
     from voile.schema.names import rank_suggestive
@@ -130,7 +130,7 @@ def _with_task(public: Schema, task: Task | None, target: str) -> Schema:
 
 def tell_guesses(file: TableFile, target: str, schema: Path | None, public: Schema) -> list[str]:
     """What was decided without being told, for a person to check before anything is spent."""
-    from voile.privacy.files.table_files import propose_columns
+    from voile.privacy.files.table_proposal import propose_columns
     from voile.schema import Category
     from voile.schema.kinds import Kind
 

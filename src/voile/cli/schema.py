@@ -61,7 +61,8 @@ def schema(
     """
     from voile.files import write_text
     from voile.privacy.files.names import missing_column
-    from voile.privacy.files.table_files import TableFile, propose_columns
+    from voile.privacy.files.table_files import TableFile
+    from voile.privacy.files.table_proposal import propose_columns
     from voile.schema.files import Format, format_of
     from voile.schema.unit import suggestive_columns, suspicion
 

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from voile.errors import DataError
+from voile.privacy.files.amount_texts import find_sign
 from voile.privacy.files.cells import MAJORITY, FileCells, find_kind, is_numeric, read_cells
 from voile.privacy.files.date_texts import by_order, read_pointed
 from voile.privacy.files.dialect import THOUSANDS, CellKind, DateOrder, Dialect, Spelling
@@ -40,6 +42,10 @@ _MIXED_DATES = (
     "have the day first in some rows and the month first in others: say --dates dmy or --dates mdy "
     "(others count as missing), or correct the file."
 )
+_AMOUNTS = (
+    "look like amounts with {!r}, and are no numbers: remove the sign in the file, or call it a "
+    "category in a schema and list the levels."
+)
 
 
 @dataclass(frozen=True)
@@ -63,6 +69,12 @@ class Spellings:
     points: bool
     doubts: dict[str, str]
     _first: Mapping[str, FileCells]
+
+    @cached_property
+    def amounts(self) -> dict[str, str]:
+        """What is to be said of columns that look like numbers with a currency sign or percent."""
+        found = {name: find_sign(cells) for name, cells in self._first.items()}
+        return {name: _AMOUNTS.format(sign) for name, sign in found.items() if sign is not None}
 
     def reading(self, name: str, column: Column | None) -> Spelling:
         """How cells are read as a schema describes them."""

@@ -32,14 +32,13 @@ from voile.privacy.files.csv_files import (
     read_heading,
 )
 from voile.privacy.files.dialect import Dialect, is_csv, is_sheet
-from voile.privacy.files.names import check_names, check_there, missing_column, refuse_repeated
+from voile.privacy.files.names import check_names, check_there, refuse_repeated
 from voile.privacy.files.sheet_files import SheetFile
 from voile.privacy.files.spelling import Spellings, decide_spellings
 from voile.progress import PATIENCE, progress_bar
 from voile.schema.columns import Column, Number
 from voile.schema.frames import FrameColumn, describe_frame
 from voile.schema.kinds import Kind
-from voile.schema.proposal import Proposal, propose_column, propose_target
 from voile.schema.schema import Schema
 
 KINDS_GUESSED = (
@@ -158,11 +157,18 @@ class TableFile:
             return ()
         open_ = self.spellings.doubts
         columns = {one.name for one in self.columns if one.kind is not Kind.OTHER}
-        return tuple(
-            f"The values of column {name!r} {what}"
-            for name, what in open_.items()
-            if name in columns
-        )
+        open_ = {name: what for name, what in open_.items() if name in columns}
+        open_ |= self.spellings.amounts
+        return tuple(f"The values of column {name!r} {what}" for name, what in open_.items())
+
+    def check_guessed(self, names: Iterable[str]) -> None:
+        """Refuse columns that are amounts with a sign, where no schema says that they are not."""
+        amounts = {} if self.declares_kinds else self.spellings.amounts
+        for name in names:
+            if name in amounts:
+                raise DataError(
+                    f"The values of column {name!r} in {str(self.path)!r} {amounts[name]}"
+                )
 
     def notes(self, *, kinds: bool) -> tuple[str, ...]:
         """What receipts must say of guesses.
@@ -236,6 +242,7 @@ class TableFile:
         """All columns, of the types that the file declares or that were guessed."""
         import pyarrow as pa
 
+        self.check_guessed(self.names)
         kinds = Schema.from_frame(self.declared)
         table, types = self.read(kinds), self.declared.schema
         columns = [_as_type(table[name], types.field(name).type) for name in self.names]
@@ -371,29 +378,3 @@ def _as_type(column: Any, kind: Any) -> Any:
     if pa.types.is_duration(kind):
         return pc.cast(pc.cast(instants, pa.int64()), kind)
     return pc.cast(instants, kind, safe=False)
-
-
-# -- what may be known of a file -------------------------------------------------------------------
-
-
-def propose_columns(table: TableFile, target: str | None = None) -> tuple[Proposal, ...]:
-    """What is proposed for each column, and for the one to predict, from names and kinds alone."""
-    return tuple(
-        propose_target(one) if one.name == target else propose_column(one) for one in table.columns
-    )
-
-
-def propose_schema(table: TableFile, target: str | None) -> Schema:
-    """Kinds alone, without bounds or levels: for a training that finds the rest privately.
-
-    Columns that look like identifiers are left out; those that look like codes are categories.
-    """
-    if target is not None and target not in table.names:
-        raise missing_column(target, table.names, table.path, table.other_sheets)
-    kinds = Schema.from_frame(table.declared)
-    used = {
-        one.name: one.column if one.doubtful else kinds[one.name]
-        for one in propose_columns(table)
-        if one.use and one.name != target
-    }
-    return Schema(used, target=None if target is None else kinds[target])

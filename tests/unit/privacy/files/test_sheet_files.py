@@ -12,7 +12,8 @@ from voile import Category, Date, Number, Schema, read_table
 from voile.errors import DataError, MissingExtra, SchemaError, SettingError
 from voile.privacy.files import sheet_extent
 from voile.privacy.files.own_rows import read_own_rows
-from voile.privacy.files.table_files import TableFile, propose_schema
+from voile.privacy.files.table_files import TableFile
+from voile.privacy.files.table_proposal import propose_schema
 
 pytestmark = needs("openpyxl", "python_calamine")
 
