@@ -317,14 +317,15 @@ def _check_lines(path: Path, heading: Heading) -> tuple[list[int], int]:
         empty, behind = [], 0
         if fields is None:
             bad.append(f"line {line} has quotes that do not match")
-        elif len(fields) != len(heading.names):
+        elif len(fields) != width:
             bad.append(f"line {line} has {len(fields)} fields")
         elif any(UNREADABLE in text for text in fields):
             bad.append(f"line {line} is not {heading.encoding.name.upper()}")
         begins.append(line)
     if not begins:
         raise _no_rows(path)
-    _refuse_unfit(bad, path, len(heading.names), "a separator inside a value needs quotes")
+    remedy = "delete empty lines; a separator inside a value needs quotes"
+    _refuse_unfit(bad, path, width, remedy)
     return begins, behind
 
 
