@@ -92,13 +92,16 @@ class Strict:
             return Path(path).read_text(encoding="utf-8")
         except UnicodeDecodeError as error:
             raise self.error(
-                f"The file {place} cannot be read as {self.what}: it is not UTF-8 ({error.reason} "
-                f"at byte {error.start}). Use an undamaged copy."
+                f"The file {place} cannot be read as {self.what}: it is not UTF-8 (at byte "
+                f"{error.start}). Use an undamaged copy."
             ) from error
-        except (OSError, ValueError) as error:  # ValueError: no file can have such a name
-            raise self.error(
-                f"The file {place} cannot be read ({error}): check the path."
-            ) from error
+        except FileNotFoundError as error:
+            raise self.error(f"There is no file {place}: check the path.") from error
+        except OSError as error:
+            told = error.strerror or type(error).__name__
+            raise self.error(f"The file {place} cannot be read: {told}.") from error
+        except ValueError as error:
+            raise self.error(f"No file can be called {place}: check the path.") from error
 
     def parse(self, text: str) -> Any:
         """Plain data from JSON without repeated names, NaN, endless numbers and depth."""
@@ -107,7 +110,12 @@ class Strict:
         except (ValueError, RecursionError) as error:
             if isinstance(error, self.error):
                 raise
-            told = "it is nested too deeply" if isinstance(error, RecursionError) else error
+            told = "a number is too long"
+            if isinstance(error, RecursionError):
+                told = "it is nested too deeply"
+            elif isinstance(error, json.JSONDecodeError):
+                told = f"line {error.lineno}, column {error.colno} cannot be read"
+                told = told if text.strip() else "it is empty"
             raise self.error(
                 f"This is not valid JSON of {self.what} ({told}): was it copied completely?"
             ) from error

@@ -42,7 +42,6 @@ PUBLIC = {
     "voile.cli.edit": "scripts of edits, and the quality of a released model",
     "voile.cli.exit_codes": "the null device, in the place of a closed stream",
     "voile.cli.explain": "a black box, which somebody else has released",
-    "voile.cli.report": "the quality of a released model",
     "voile.datasets": "public data sets",
     "voile.explain.blackbox.answers.answering": "seals of answers: no file",
     "voile.explain.blackbox.answers.identity": "seals of answers: no file",

@@ -29,7 +29,7 @@ ELSEWHERE = {
     "voile.privacy.ledger.sql": "the ledger itself",
     "voile.privacy.signing": "private keys of the house itself; its tests damage them",
     "voile.report.kit.theme": "colours and looks of figures, files of this package",
-    "voile.schema.files": "schemas, through Schema",
+    "voile.schema.yaml_text": "schemas, through Schema",
     "voile.models.networks.per_example_engine": "weights in memory",
 }
 """Modules whose reading is not in the table, and why."""

@@ -43,7 +43,8 @@ from voile.privacy.clients.questions import AccessId, Opening, Payment
 from voile.privacy.clients.terms import Terms
 from voile.privacy.events import Gaussian, Plan, Threshold
 from voile.privacy.files.own_rows import read_own_rows
-from voile.privacy.files.table_files import TableFile, propose_schema, read_table
+from voile.privacy.files.table_files import TableFile, read_table
+from voile.privacy.files.table_proposal import propose_schema
 from voile.privacy.noise import NoiseSource
 from voile.privacy.wire import Packer, Unpacker
 

@@ -1,5 +1,6 @@
 """One's own rows in files: every row has its answer, in a file like the one with the question."""
 
+import contextlib
 import csv
 import io
 
@@ -9,6 +10,7 @@ from workbooks import write_workbook
 
 from needs import needs
 from voile import Category, EBMClassifier, Number, Schema, load
+from voile.cli import app
 from voile.errors import DataError
 from voile.privacy.noise import fixed_noise
 
@@ -102,6 +104,17 @@ OWN = {
         ["--keep", "notes"],
         "keep another",
     ),
+    "separators alone": ("cost;ward\n1;Ost\n;\n2;Ost\n", [], "line 3 is empty"),
+    "a number beyond all numbers": (
+        "cost,ward\n1e400,Ost\n",
+        ["--strict"],
+        "line 2: cost = '1e400' unreadable, read as missing",
+    ),
+    "a date for a number": (
+        "cost,ward\n2024-05-01,Ost\n",
+        ["--strict"],
+        "line 2: cost = '2024-05-01' (a date) unreadable, read as missing",
+    ),
     "no rows": ("cost,ward\n", [], "no rows"),
     "no file": (None, [], "no file"),
 }
@@ -117,6 +130,34 @@ def test_own_rows_that_do_not_fit_are_refused(name, model, tmp_path, monkeypatch
     assert (done.code, done.out) == (2, "")
     assert words in done.err
     assert done.err.count("\n") == 1
+
+
+def test_amounts_with_a_sign_are_refused_before_a_training_pays(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    rows = "".join(f"{20 + i % 60};{i % 97},50 €;{'ja' if i % 2 else 'nein'}\n" for i in range(300))
+    (tmp_path / "t.csv").write_text("age;cost;ill\n" + rows, encoding="utf-8")
+    said = ["train", "t.csv", "--target", "ill", "--ledger", "l.db", "--budget", "3"]
+    done = run_voile(said, monkeypatch, capsys)
+    assert (done.code, done.out) == (2, "")
+    assert done.err.count("\n") == 1
+    assert "'cost' in 't.csv' look like amounts with '€'" in done.err
+    assert [one.name for one in tmp_path.iterdir()] == ["t.csv"]
+    done = run_voile(["schema", "t.csv", "--target", "ill", "--no-ask"], monkeypatch, capsys)
+    assert done.code == 0
+    assert "'cost' look like amounts with '€'" in done.err
+
+
+def test_a_proposed_schema_is_printed_as_utf8_whatever_the_system_writes(
+    tmp_path, monkeypatch, capfdbinary
+):
+    (tmp_path / "t.csv").write_text("Größe,\U0001f600\n1,2\n", encoding="utf-8")
+    out = io.TextIOWrapper(io.BytesIO(), "cp1252")
+    monkeypatch.setattr("sys.stdout", out)
+    monkeypatch.setattr("sys.argv", ["voile", "schema", str(tmp_path / "t.csv"), "--no-ask"])
+    with contextlib.suppress(SystemExit):
+        app.main()
+    out.flush()
+    assert list(Schema.from_yaml(out.buffer.getvalue().decode())) == ["Größe", "\U0001f600"]
 
 
 def test_python_reads_the_same_files(model, tmp_path):

@@ -20,6 +20,7 @@ from voile.cli.options import AsJson
 from voile.cli.people import is_watched
 from voile.cli.results import check_writable, print_json, quality_file, save_model
 from voile.errors import ModelError, SchemaError, SettingError
+from voile.strict import Strict
 
 if TYPE_CHECKING:
     from voile.models.ebm.edit import Editor
@@ -229,17 +230,13 @@ def read_script(path: Path) -> list[Any]:
     """The edits that a file of YAML or JSON lists, not yet checked."""
     from voile.schema.files import Format, read_text
 
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise SettingError(
-            f"The script {str(path)!r} cannot be read ({error}): check the path."
-        ) from None
+    text = Strict(SettingError, "a script").load_text(path)
     form = Format.JSON if path.suffix.lower() == ".json" else Format.YAML
     try:
         data = read_text(text, form)
     except SchemaError as error:
-        raise SettingError(f"In {str(path)!r}: {error}".replace("The schema", "It")) from None
+        told = str(error).replace("The schema", "It").replace("the schema", "it")
+        raise SettingError(f"In {str(path)!r}: {told}") from None
     if not isinstance(data, list):
         raise SettingError(f"The script {str(path)!r} must be a list of edits: '- {{do: ...}}'.")
     return data

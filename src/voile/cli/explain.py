@@ -175,7 +175,8 @@ def _of_blackbox(
 ) -> Any:
     from voile.privacy.budget import Budget
     from voile.privacy.files.own_rows import read_asked
-    from voile.privacy.files.table_files import TableFile, propose_schema
+    from voile.privacy.files.table_files import TableFile
+    from voile.privacy.files.table_proposal import propose_schema
     from voile.schema import Schema
 
     if not run_code:

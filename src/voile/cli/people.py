@@ -44,7 +44,7 @@ def settle_unit(
         If a name suggests people with several rows, and nobody said who is protected.
     """
     from voile.privacy.files.names import missing_column
-    from voile.privacy.files.table_files import propose_columns
+    from voile.privacy.files.table_proposal import propose_columns
     from voile.schema.unit import suggestive_columns, suspicion
 
     columns = {} if file is None else {one.name: one.column for one in propose_columns(file)}
@@ -66,7 +66,7 @@ def settle_unit(
     if own is not None and own == target:
         raise SettingError("The privacy unit cannot be the target: name two columns.")
     if own is not None and file is not None and own not in columns:
-        raise missing_column(own, columns, file.path)
+        raise missing_column(own, columns, file.path, file.other_sheets)
     return public
 
 

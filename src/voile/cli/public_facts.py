@@ -27,13 +27,13 @@ def read_public_facts(
 ) -> Schema:
     """What a training may know, from the schema file or from names and kinds."""
     from voile.privacy.files.names import check_names, missing_column
-    from voile.privacy.files.table_files import propose_schema
+    from voile.privacy.files.table_proposal import propose_schema
     from voile.schema import Category, Number
 
     if task is Task.REGRESSION and model is not ModelKind.EBM:
         raise SettingError(f"--model {model} predicts classes: for --task regression use ebm.")
     if target not in file.names:
-        raise missing_column(target, file.names, file.path)
+        raise missing_column(target, file.names, file.path, file.other_sheets)
     if schema is None:
         public = propose_schema(file, target)
         if ask:
@@ -54,7 +54,7 @@ def read_public_facts(
             f"--model {model} predicts classes, and the target {target!r} is a number: use --model "
             "ebm, or make it a category."
         )
-    check_names(public, file.names, file.path)
+    check_names(public, file.names, file.path, sheets=file.other_sheets)
     if not len(public):
         raise SchemaError("There are no columns to learn from: list some in the schema.")
     return public
@@ -64,7 +64,7 @@ def _ask_about_names(file: TableFile, public: Schema, known: set[str | None]) ->
     """Ask what columns are whose names suggest identifiers or codes; nothing is spent yet."""
     import typer
 
-    from voile.privacy.files.table_files import propose_columns
+    from voile.privacy.files.table_proposal import propose_columns
     from voile.schema import Category, Column, Number, Schema
     from voile.schema.kinds import Kind
     from voile.schema.names import rank_suggestive
@@ -169,7 +169,7 @@ def _number_or_text(given: str) -> float | str:
 
 def tell_guesses(file: TableFile, target: str, schema: Path | None, public: Schema) -> list[str]:
     """What was decided without being told, for a person to check before anything is spent."""
-    from voile.privacy.files.table_files import propose_columns
+    from voile.privacy.files.table_proposal import propose_columns
     from voile.schema import Category
     from voile.schema.kinds import Kind
 

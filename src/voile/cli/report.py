@@ -15,6 +15,7 @@ from voile.cli.predict import read_and_tell
 from voile.cli.results import check_page, print_json, quality_file
 from voile.errors import ModelError
 from voile.privacy.files.dialect import Dialect
+from voile.strict import Strict
 
 if TYPE_CHECKING:
     from voile.models.evaluation import Evaluation
@@ -86,10 +87,7 @@ def read_quality(model: Path, given: Path | None, loaded: Any) -> Evaluation | N
     place = quality_file(model) if given is None else given
     if given is None and not place.exists():
         return None
-    try:
-        text = place.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ModelError(f"The evaluation {str(place)!r} cannot be read ({error}).") from None
+    text = Strict(ModelError, "an evaluation").load_text(place)
     found = Evaluation.from_json(text)
     if found.entry == loaded.receipt.entry:
         return found

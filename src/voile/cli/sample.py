@@ -67,7 +67,8 @@ def sample(
     """
     from voile.explain.blackbox.synthetic.sampling import MOST_ROWS, NOTE
     from voile.privacy.budget import Budget
-    from voile.privacy.files.table_files import TableFile, propose_schema
+    from voile.privacy.files.table_files import TableFile
+    from voile.privacy.files.table_proposal import propose_schema
     from voile.schema import Schema
 
     check_writable(output)

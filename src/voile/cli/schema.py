@@ -61,7 +61,8 @@ def schema(
     """
     from voile.files import write_text
     from voile.privacy.files.names import missing_column
-    from voile.privacy.files.table_files import TableFile, propose_columns
+    from voile.privacy.files.table_files import TableFile
+    from voile.privacy.files.table_proposal import propose_columns
     from voile.schema.files import Format, format_of
     from voile.schema.unit import suggestive_columns, suspicion
 
@@ -71,7 +72,7 @@ def schema(
     who = read_unit(unit, unit_rows)
     for name in (target, None if who is None else who.column):
         if name is not None and name not in names:
-            raise missing_column(name, names, file)
+            raise missing_column(name, names, file, table.other_sheets)
     if target is not None and target == unit:
         raise SettingError("The privacy unit cannot be the target: name two columns.")
     open_question = (
@@ -112,7 +113,7 @@ def schema(
     if as_json:
         return
     if output is None:
-        sys.stdout.write(text)
+        _print(text)
     told = sys.stderr
     open_facts = len(proposed.missing_facts)
     if open_question:
@@ -127,6 +128,14 @@ def schema(
         + (f"; written to {output}" if output is not None else ""),
         file=told,
     )
+
+
+def _print(text: str) -> None:
+    """Print what may become a file, which is UTF-8 whatever the system writes elsewhere."""
+    if (sys.stdout.encoding or "utf-8").lower().replace("-", "") == "utf8":
+        sys.stdout.write(text)
+    else:
+        sys.stdout.buffer.write(text.encode())
 
 
 def _assemble(

@@ -17,7 +17,7 @@ The format, here in YAML::
                                                    # row: each row, every one another person's
 
 Whatever the reader does not know, it refuses: a misspelt key must not turn a given bound into one
-that is paid for. YAML is read by the safe loader, without anchors and aliases.
+that is paid for. How YAML is read and written is in `yaml_text.py`.
 """
 
 from __future__ import annotations
@@ -30,13 +30,12 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from voile.errors import SchemaError
 from voile.schema.columns import Category, Column, Number
 from voile.schema.dates import Date
 from voile.schema.unit import ROW, Unit
-from voile.strict import MOST_DEEP, Strict
+from voile.schema.yaml_text import read_yaml, write_yaml
+from voile.strict import Strict
 
 FORMAT_KEY = "voile_schema"
 FORMAT_VERSION = 1
@@ -50,7 +49,6 @@ class Format(StrEnum):
 
 
 _STRICT = Strict(SchemaError, "the schema")
-_YAML_TRUTH = "tag:yaml.org,2002:bool"
 _SUFFIXES = {".json": Format.JSON, ".yaml": Format.YAML, ".yml": Format.YAML}
 
 
@@ -155,7 +153,7 @@ def write_text(data: Mapping[str, Any], text_format: Format) -> str:
     """Write a dictionary as JSON or YAML, ending in a line break."""
     if text_format is Format.JSON:
         return json.dumps(data, indent=2, allow_nan=False) + "\n"
-    return yaml.safe_dump(dict(data), sort_keys=False, default_flow_style=None, width=100)
+    return write_yaml(data)
 
 
 def read_text(text: str, text_format: Format) -> object:
@@ -166,69 +164,7 @@ def read_text(text: str, text_format: Format) -> object:
     SchemaError
         If the text is not valid in its format.
     """
-    try:
-        if text_format is Format.JSON:
-            return _STRICT.parse(text)
-        return _read_yaml(text)
-    except SchemaError:
-        raise
-    # Text is public here, so the parser's own words (with line and column) can be passed on.
-    except (ValueError, yaml.YAMLError, RecursionError, OverflowError) as error:
-        raise SchemaError(
-            f"The schema is not valid {text_format.upper()}: {error}. Correct that place."
-        ) from error
-
-
-def _read_yaml(text: str) -> object:
-    """Read YAML by the safe loader, after checking what that loader lets pass."""
-    depth = 0
-    for event in yaml.parse(text, Loader=yaml.SafeLoader):
-        # Here, where nothing is built yet: the loader needs minutes for thousands of brackets.
-        depth += isinstance(event, yaml.CollectionStartEvent)
-        depth -= isinstance(event, yaml.CollectionEndEvent)
-        if depth > MOST_DEEP:
-            raise SchemaError("The schema is nested too deeply: write it as columns and levels.")
-        if isinstance(event, yaml.AliasEvent):
-            raise SchemaError(
-                f"The schema uses a YAML alias{_place(event.start_mark)}: write the value out."
-            )
-    root = yaml.compose(text, Loader=yaml.SafeLoader)
-    if root is not None:
-        _refuse_what_misleads(root)
-    return yaml.safe_load(text)
-
-
-def _refuse_what_misleads(root: yaml.Node) -> None:
-    """Refuse what the loader would read in silence, and otherwise than it was meant.
-
-    Of a key that stands twice it would keep the last; and the bare words yes, no, on and off it
-    would read as true and false, which are not the words that a table has.
-    """
-    nodes = [root]
-    while nodes:
-        node = nodes.pop()
-        if isinstance(node, yaml.MappingNode):
-            seen: set[tuple[str, str]] = set()
-            for key, value in node.value:
-                identity = (key.tag, str(key.value))
-                if identity in seen:
-                    raise SchemaError(
-                        f"The schema says {key.value!r} twice{_place(key.start_mark)}: keep one."
-                    )
-                seen.add(identity)
-                nodes.append(value)
-        elif isinstance(node, yaml.SequenceNode):
-            nodes.extend(node.value)
-        elif node.tag == _YAML_TRUTH and str(node.value).lower() not in ("true", "false"):
-            raise SchemaError(
-                f"The schema says {node.value} without quotes{_place(node.start_mark)}, which YAML "
-                f'reads as true or false: write "{node.value}" for the word, or true or false.'
-            )
-
-
-def _place(mark: Any) -> str:
-    """Say where in a YAML text something is."""
-    return "" if mark is None else f" (line {mark.line + 1}, column {mark.column + 1})"
+    return _STRICT.parse(text) if text_format is Format.JSON else read_yaml(text)
 
 
 def _column_to_dict(column: Column) -> dict[str, Any]:
@@ -302,7 +238,7 @@ def _read_category(content: Mapping[str, Any]) -> Column:
     levels = content.get("levels")
     if levels is not None and not isinstance(levels, list):
         raise SchemaError(
-            f"The levels of a Category must be a list. Got {type(levels).__name__} instead."
+            f"The levels of a Category must be a list, as [a, b]. Got {_told(levels)} instead."
         )
     missing, ordered = content.get("missing", True), content.get("ordered", False)
     return Category(levels, missing=missing, ordered=ordered)
@@ -312,8 +248,7 @@ def _mapping(data: object, where: str) -> Mapping[str, Any]:
     """Return a mapping from text, or say that the place holds something else."""
     if not isinstance(data, Mapping):
         raise SchemaError(
-            f"In a schema, {where} must be a mapping (key: value). Got {type(data).__name__} "
-            f"instead."
+            f"In a schema, {where} must be a mapping (key: value). Got {_told(data)} instead."
         )
     for key in data:
         if not isinstance(key, str):
@@ -322,6 +257,21 @@ def _mapping(data: object, where: str) -> Mapping[str, Any]:
                 f"quotes."
             )
     return data
+
+
+def _told(data: object) -> str:
+    """What stands somewhere, in words of the file."""
+    if data is None:
+        return "nothing"
+    if isinstance(data, str):
+        return "text"
+    if isinstance(data, bool):
+        return "a truth value"
+    if isinstance(data, (int, float)):
+        return "a number"
+    if isinstance(data, (list, Mapping)):
+        return "a list" if isinstance(data, list) else "a mapping"
+    return "a date" if isinstance(data, date) else type(data).__name__
 
 
 def _refuse_unknown(content: Iterable[str], allowed: tuple[str, ...], where: str) -> None:

@@ -4,6 +4,7 @@ import copy
 import datetime as dt
 import json
 import pickle
+import re
 from decimal import Decimal
 
 import numpy as np
@@ -297,8 +298,13 @@ def test_save_and_load(tmp_path, name):
 def test_save_and_load_refuse(tmp_path):
     with pytest.raises(SchemaError, match=r"must end in"):
         SCHEMA.save(tmp_path / "schema.txt")
-    with pytest.raises(SchemaError, match="cannot be read"):
+    with pytest.raises(SchemaError, match=r"There is no file .*none\.json': check the path\.$"):
         Schema.load(tmp_path / "none.json")
+    with pytest.raises(SchemaError, match=r"cannot be read: Is a directory\.$"):
+        Schema.load(tmp_path.rename(tmp_path.with_suffix(".json")))
+    tmp_path.mkdir()
+    with pytest.raises(SchemaError, match="No file can be called"):
+        Schema.load("a\0.json")
     (tmp_path / "binary.json").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(SchemaError, match="cannot be read"):
         Schema.load(tmp_path / "binary.json")
@@ -307,8 +313,8 @@ def test_save_and_load_refuse(tmp_path):
 @pytest.mark.parametrize(
     ("text", "place"),
     [
-        ("[]", "the schema must be a mapping"),
-        ("", "the schema must be a mapping"),
+        ("[]", "the schema must be a mapping (key: value). Got a list instead"),
+        ("", "the schema must be a mapping (key: value). Got nothing instead"),
         ("columns: {}", "voile_schema"),
         ("{voile_schema: 2, columns: {}}", "voile_schema"),
         ("{voile_schema: true, columns: {}}", "voile_schema"),
@@ -335,7 +341,7 @@ def test_save_and_load_refuse(tmp_path):
         ("{voile_schema: 1, columns: {a: {kind: category, levels: ab}}}", "column 'a'"),
         ("{voile_schema: 1, columns: {a: {kind: category, levels: {a: 1}}}}", "column 'a'"),
         ("{voile_schema: 1, columns: {a: {kind: category, levels: [[a]]}}}", "column 'a'"),
-        ("{voile_schema: 1, columns: {a: {kind: category, levels: [2020-01-01]}}}", "column 'a'"),
+        ("{voile_schema: 1, columns: {a: {kind: category, levels: [2020-01-01]}}}", "as a date"),
         ("{voile_schema: 1, columns: {a: {kind: category, levels: [a, a]}}}", "column 'a'"),
         ("{voile_schema: 1, columns: {}, target: 3}", "the target"),
         ("{voile_schema: 1, columns: {}, rows: many}", "'rows'"),
@@ -345,16 +351,17 @@ def test_save_and_load_refuse(tmp_path):
             "{voile_schema: 1, columns: {a: {kind: category, levels: [No, Maybe]}}}",
             "No without quotes",
         ),
-        ("{voile_schema: 1, columns: {a: {kind: category, levels: [off, on]}}}", '"on" for the'),
+        ("{voile_schema: 1, columns: {a: {kind: category, levels: [off, on]}}}", '"off" for the'),
         ("{voile_schema: 1, columns: &a {}, target: *a}", "alias"),
         ("{voile_schema: 1, columns: !!python/object:os.system {}}", "not valid YAML"),
-        ("{voile_schema: 1, columns: {a: {kind: category, levels: [2020-99-99]}}}", "not valid"),
+        ("{voile_schema: 1, columns: {a: {kind: category, levels: [2020-99-99]}}}", "as a date"),
+        ("{voile_schema: 1, columns: {a: {kind: date, lower: 2020-99-99}}}", "not valid YAML"),
         ("{", "not valid YAML"),
         ("a: b: c", "not valid YAML"),
     ],
 )
 def test_yaml_is_read_strictly(text, place):
-    with pytest.raises(SchemaError, match=place.replace("(", r"\(")):
+    with pytest.raises(SchemaError, match=re.escape(place)):
         Schema.from_yaml(text)
 
 
@@ -366,7 +373,9 @@ def test_yaml_is_read_strictly(text, place):
         ('{"voile_schema": 1, "columns": {"a": {"kind": "number", "lower": NaN}}}', "NaN"),
         ('{"voile_schema": 1.0, "columns": {}}', "voile_schema"),
         ("[" * 100_000, "not valid JSON"),
-        ("1" * 5000, "not valid JSON"),
+        ("1" * 5000, r"not valid JSON of the schema \(a number is too long\)"),
+        ('{"a": 1,', r"not valid JSON of the schema \(line 1, column 9 cannot be read\)"),
+        ("", r"not valid JSON of the schema \(it is empty\)"),
     ],
 )
 def test_json_is_read_strictly(text, place):

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 
 from voile.privacy.encode.value import TRUTH_TEXTS
 from voile.privacy.files.date_texts import read_seconds
-from voile.privacy.files.dialect import DateOrder, Spelling
+from voile.privacy.files.dialect import CellKind, DateOrder, Spelling
 from voile.privacy.files.encodings import UNREADABLE
 from voile.privacy.files.number_texts import read_numbers
 from voile.schema.columns import Column, Number
@@ -37,15 +36,6 @@ MAJORITY = 0.95
 
 # "none" and "-" may be levels (no medication), but they do not speak against numbers either.
 _NO_EVIDENCE = sorted({text.lower() for text in (*MISSING, *ERRORS)} | {"none", "-"})
-
-
-class CellKind(StrEnum):
-    """What a cell of a sheet is, if it is no text."""
-
-    NUMBER = "number"
-    TIME = "time"
-    DURATION = "duration"
-    BOOLEAN = "boolean"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -180,21 +170,52 @@ def read_cells(cells: FileCells, column: Column, spelling: Spelling) -> Any:
         known = pa.array(list(TRUTH_TEXTS), small.type)
         truths = pa.array(list(TRUTH_TEXTS.values()))
         return pc.take(truths, pc.index_in(small, known))
-    texts = cells.trimmed
     if is_of_dates(column):
         # "2024" is no second of 1970, and the type says that these are instants.
-        return as_instants(_with_values(read_seconds(texts, spelling), cells))
-    numbers = read_numbers(texts, spelling)
-    if isinstance(column, Number) and numbers.null_count > texts.null_count:
-        numbers = pc.coalesce(numbers, read_seconds(texts, spelling))
-    return _with_values(numbers, cells)
+        return as_instants(_read_as(CellKind.TIME, cells, spelling))
+    of_numbers = isinstance(column, Number)
+    return _read_as(spelling.numbers if of_numbers else CellKind.NUMBER, cells, spelling)
 
 
-def _with_values(read: Any, cells: FileCells) -> Any:
-    """What texts were read as, and the values of the cells that are no texts."""
+def _read_as(kind: CellKind, cells: FileCells, spelling: Spelling) -> Any:
+    """Cells of one kind as numbers or seconds; others are missing.
+
+    Excel makes a date of 1.5 where a month has that name: in seconds it would be beyond all bounds.
+    """
+    import pyarrow as pa
     import pyarrow.compute as pc
 
-    return read if cells.values is None else pc.coalesce(cells.values, read)
+    texts = cells.trimmed
+    if kind is CellKind.TIME:
+        read = read_seconds(texts, spelling)
+    elif kind is CellKind.NUMBER:
+        read = read_numbers(texts, spelling)
+    else:
+        read = pa.chunked_array([pa.nulls(len(texts), pa.float64())])
+    if cells.values is None:
+        return read
+    kinds = [str(kind)]
+    if kind is CellKind.NUMBER:
+        kinds.append(str(CellKind.BOOLEAN))
+    fits = pc.is_in(cells.kinds, value_set=pa.array(kinds, cells.kinds.type))
+    return pc.coalesce(pc.if_else(fits, cells.values, None), read)
+
+
+def find_kind(first: FileCells, column: Number, spelling: Spelling) -> CellKind:
+    """What the values of a Number are: dates or durations only where most first cells are such.
+
+    Bounds, where there are some, must leave room for most of them as well.
+    """
+    told, counts = first.telling(), dict[CellKind, int]()
+    for kind in (CellKind.NUMBER, CellKind.TIME, CellKind.DURATION):
+        values = _read_as(kind, told, spelling).drop_null().to_numpy()
+        counts[kind] = len(values)
+        if kind is not CellKind.NUMBER and column.lower is not None:
+            inside = int(np.count_nonzero((values >= column.lower) & (values <= column.upper)))
+            counts[kind] *= 2 * inside > len(values)
+        if 2 * counts[kind] > len(told.texts):
+            return kind
+    return max(counts, key=lambda kind: counts[kind])
 
 
 def as_instants(seconds: Any) -> Any:

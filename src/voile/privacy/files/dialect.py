@@ -25,6 +25,15 @@ class DateOrder(StrEnum):
     YMD = "ymd"
 
 
+class CellKind(StrEnum):
+    """What a cell of a sheet is, if it is no text."""
+
+    NUMBER = "number"
+    TIME = "time"
+    DURATION = "duration"
+    BOOLEAN = "boolean"
+
+
 THOUSANDS = {".": ".", ",": ",", "'": "'", " ": " ", "space": " ", "none": ""}
 """What may part thousands, as a person says it."""
 
@@ -111,7 +120,7 @@ class Dialect:
 
 @dataclass(frozen=True, slots=True)
 class Spelling:
-    """How numbers and dates in the texts of one column are written.
+    """How numbers and dates in the cells of one column are written.
 
     Attributes
     ----------
@@ -122,8 +131,11 @@ class Spelling:
     dates : DateOrder or None
         Of dates such as 03/04/2024; None if nothing decides it: those are missing then. Dates that
         begin with the year, or have points (31.12.2024), are read without it.
+    numbers : CellKind
+        What the values of a Number are: numbers, or dates or durations, which count in seconds.
     """
 
     decimal: str | None = None
     thousands: str | None = None
     dates: DateOrder | None = None
+    numbers: CellKind = CellKind.NUMBER

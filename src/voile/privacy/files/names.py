@@ -17,24 +17,40 @@ _ACCEPTED = (
 )
 
 
-def missing_column(name: str, names: Iterable[str], path: Path) -> DataError:
-    """The error that a column is not there, with the nearest name that is."""
+def missing_column(
+    name: str, names: Iterable[str], path: Path, sheets: Collection[str] = ()
+) -> DataError:
+    """The error that a column is not there, with the nearest name that is, and other sheets."""
     there = list(names)
     near = difflib.get_close_matches(name, there, n=1)
     hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(there[:12])}."
     if len(there) == 1 and not near:
         hint = f"it has {there[0]!r} alone; if that is a title, delete the rows above the names."
-    return DataError(f"The file {str(path)!r} has no column {name!r}: {hint}")
+    return DataError(f"The file {str(path)!r} has no column {name!r}: {hint}{tell_sheets(sheets)}")
+
+
+def tell_sheets(others: Collection[str]) -> str:
+    """A sentence, with a blank before it, on sheets of a workbook that are not read."""
+    if not others:
+        return ""
+    told = ", ".join(map(repr, list(others)[:6]))
+    return (
+        f" Other sheets: {told}; choose one by --sheet (in Python: voile.read_table(..., sheet=))."
+    )
 
 
 def check_names(
-    wanted: Iterable[str], names: Iterable[str], path: Path, may_lack: Collection[str] = ()
+    wanted: Iterable[str],
+    names: Iterable[str],
+    path: Path,
+    may_lack: Collection[str] = (),
+    sheets: Collection[str] = (),
 ) -> list[str]:
     """The wanted names that are there; those that may not be missing must be."""
     there = dict.fromkeys(names)
     for name in wanted:
         if name not in there and name not in may_lack:
-            error = missing_column(name, there, path)
+            error = missing_column(name, there, path, sheets)
             raise SchemaError(f"{error} Correct the schema or the file.")
     return [name for name in wanted if name in there]
 

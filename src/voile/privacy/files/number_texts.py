@@ -36,21 +36,29 @@ def read_numbers(texts: Any, spelling: Spelling) -> Any:
 
 def by_sign(texts: Any, decimal: str, thousands: str | None) -> Any:
     """Texts as float64 with a decimal sign; thousands are parted by a sign, or any if None."""
-    import pyarrow as pa
     import pyarrow.compute as pc
 
     if decimal == ",":
         texts, thousands = _exchange(texts), {".": ",", ",": "."}.get(thousands or "", thousands)
     plain = pc.if_else(pc.match_substring_regex(texts, _PLAIN), texts, None)
-    numbers = pc.cast(plain, pa.float64())
+    numbers = _finite(plain)
     signs = list(_SIGNS.values()) if thousands is None else [_SIGNS[t] for t in thousands]
-    if not signs or numbers.null_count == texts.null_count:
+    if not signs or plain.null_count == texts.null_count:
         return numbers
     groups = "|".join(rf"({sign}\d{{3}})+" for sign in signs)
     parted = rf"^[+-]?[1-9]\d{{0,2}}({groups})(\.\d*)?$"
     fits = pc.match_substring_regex(texts, parted)
     bare = pc.replace_substring_regex(pc.if_else(fits, texts, None), "|".join(signs), "")
-    return pc.coalesce(numbers, pc.cast(bare, pa.float64()))
+    return pc.coalesce(numbers, _finite(bare))
+
+
+def _finite(plain: Any) -> Any:
+    """Plain texts as float64; 1e400 is beyond what a number can be, and missing as "inf" is."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    numbers = pc.cast(plain, pa.float64())
+    return pc.if_else(pc.is_finite(numbers), numbers, None)
 
 
 def _exchange(texts: Any) -> Any:

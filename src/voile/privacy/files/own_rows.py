@@ -20,7 +20,8 @@ from voile.errors import DataError
 from voile.privacy.files.cells import FileCells, is_missing, read_cells
 from voile.privacy.files.column_files import ColumnFiles
 from voile.privacy.files.csv_files import Heading, open_rows_of, read_columns, read_heading
-from voile.privacy.files.dialect import Dialect, is_csv, is_sheet
+from voile.privacy.files.date_texts import read_seconds
+from voile.privacy.files.dialect import CellKind, Dialect, Spelling, is_csv, is_sheet
 from voile.privacy.files.encodings import UNREADABLE
 from voile.privacy.files.names import check_names, check_there, missing_column, refuse_repeated
 from voile.privacy.files.sheet_files import SheetFile, cell_text
@@ -31,6 +32,12 @@ from voile.schema.schema import Schema
 
 _MOST_NAMED = 3
 """Lines that an error names."""
+_KINDS = {
+    CellKind.NUMBER: "a number",
+    CellKind.TIME: "a date",
+    CellKind.DURATION: "a duration",
+    CellKind.BOOLEAN: "a truth value",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,27 +106,28 @@ def read_own_rows(
     check_there(path)
     dialect = dialect or Dialect()
     dialect.check_fits(path)
+    others: tuple[str, ...] = ()
     if is_csv(path):
         heading = read_heading(path, dialect.encoding, own=True)
         names, separator, remark = heading.names, heading.separator, ""
     elif is_sheet(path):
         sheet = SheetFile(path, dialect.sheet)
-        names, separator = sheet.names, ""
+        names, separator, others = sheet.names, "", sheet.others
         remark = "" if dialect.sheet else sheet.remark
     else:
         return _read_columns(path, schema, may_lack, tuple(keep))
     refuse_repeated(names, path)
-    wanted, keep = _choose(names, schema, path, may_lack, keep)
+    wanted, keep = _choose(names, schema, path, may_lack, keep, others)
     if is_csv(path):
-        lines = _check_lines(path, heading)
+        lines, behind = _check_lines(path, heading)
         places = tuple(f"line {line}" for line in lines)
         texts = read_columns(path, heading, list(names))
-        if texts.num_rows != len(lines):
+        if texts.num_rows != len(lines) + behind:
             raise DataError(
                 f"The rows of {str(path)!r} cannot be told apart for certain: write values with "
                 f"quotes or line breaks inside double quotes."
             )
-        cells = {name: FileCells(texts[name]) for name in names}
+        cells = {name: FileCells(texts[name].slice(0, len(lines))) for name in names}
         failed: Mapping[tuple[int, str], str] = {}
     else:
         numbers = _check_rows(path, sheet)
@@ -131,11 +139,13 @@ def read_own_rows(
     columns, given = {}, {}
     unreadable = [list[str]() for _ in places]
     for name in wanted:
-        columns[name] = read_cells(cells[name], schema[name], spellings.of[name])
+        spelling = spellings.reading(name, schema[name])
+        columns[name] = read_cells(cells[name], schema[name], spelling)
         wrong = _find_unreadable(cells[name], columns[name])
         wrong |= {row: text for (row, other), text in failed.items() if other == name}
         for row, text in sorted(wrong.items()):
-            unreadable[row].append(f"{name} = {text[:40]!r}")
+            kind = _tell_kind(cells[name], row, spelling)
+            unreadable[row].append(f"{name} = {text[:40]!r}{kind}")
         given[name] = _with_texts(columns[name], wrong, schema[name]) if wrong else columns[name]
     import pyarrow as pa
 
@@ -184,12 +194,14 @@ def _choose(
     path: Path,
     may_lack: Collection[str],
     keep: Iterable[str],
+    sheets: Collection[str] = (),
 ) -> tuple[list[str], list[str]]:
     """The columns to read, and those to give back; both must be there."""
-    wanted, keep = check_names(list(schema), names, path, may_lack), list(dict.fromkeys(keep))
+    wanted = check_names(list(schema), names, path, may_lack, sheets)
+    keep = list(dict.fromkeys(keep))
     for name in keep:
         if name not in names:
-            raise missing_column(name, names, path)
+            raise missing_column(name, names, path, sheets)
     return wanted, keep
 
 
@@ -221,6 +233,14 @@ def _find_unreadable(cells: FileCells, column: Any) -> dict[int, str]:
     unread = pc.and_(column.is_null(), pc.invert(is_missing(cells)))
     rows = [row for row, one in enumerate(unread.to_pylist()) if one]
     return {row: cells.texts[row].as_py() for row in rows}
+
+
+def _tell_kind(cells: FileCells, row: int, spelling: Spelling) -> str:
+    """What a cell is that was not read, if that is known: " (a date)"."""
+    kind = None if cells.kinds is None else cells.kinds[row].as_py()
+    if kind is None and read_seconds(cells.trimmed.slice(row, 1), spelling).null_count == 0:
+        kind = CellKind.TIME
+    return "" if kind is None else f" ({_KINDS[CellKind(kind)]})"
 
 
 def _with_texts(column: Any, wrong: Mapping[int, str], described: object) -> Any:
@@ -277,33 +297,44 @@ def _check_rows(path: Path, sheet: SheetFile) -> list[int]:
     return numbers
 
 
-def _check_lines(path: Path, heading: Heading) -> list[int]:
-    """The line at which each row begins; an error that names those that do not fit."""
+def _check_lines(path: Path, heading: Heading) -> tuple[list[int], int]:
+    """The line at which each row begins; an error that names those that do not fit.
+
+    Also how many lines of separators alone stand behind all rows: as empty last lines, they are
+    none. One column has no separators, and there "" is a value that is missing.
+    """
+    width = len(heading.names)
     begins: list[int] = []
     bad: list[str] = []
+    empty: list[int] = []
+    behind = 0
     for line, fields in _records(path, heading):
+        if fields == [] or (fields == [""] * width and width > 1):
+            empty.append(line)
+            behind += bool(fields)
+            continue
+        bad += [f"line {one} is empty" for one in empty]
+        empty, behind = [], 0
         if fields is None:
             bad.append(f"line {line} has quotes that do not match")
-        elif not fields:
-            bad.append(f"line {line} is empty")
-        elif len(fields) != len(heading.names):
+        elif len(fields) != width:
             bad.append(f"line {line} has {len(fields)} fields")
         elif any(UNREADABLE in text for text in fields):
             bad.append(f"line {line} is not {heading.encoding.name.upper()}")
         begins.append(line)
     if not begins:
         raise _no_rows(path)
-    _refuse_unfit(bad, path, len(heading.names), "a separator inside a value needs quotes")
-    return begins
+    remedy = "delete empty lines; a separator inside a value needs quotes"
+    _refuse_unfit(bad, path, width, remedy)
+    return begins, behind
 
 
 def _records(path: Path, heading: Heading) -> Iterator[tuple[int, list[str] | None]]:
-    """Line and fields of each row; None if they cannot be parsed. Empty last lines are no rows."""
+    """Line and fields of each row; None if they cannot be parsed, and none of an empty line."""
     with open_rows_of(path, heading) as stream:
         before = heading.lines
         text = io.TextIOWrapper(io.BufferedReader(stream), "utf-8", newline="")
         reader = csv.reader(text, delimiter=heading.separator, strict=True)
-        empty: list[int] = []
         while True:
             line = before + reader.line_num + 1
             try:
@@ -313,9 +344,4 @@ def _records(path: Path, heading: Heading) -> Iterator[tuple[int, list[str] | No
             except csv.Error:
                 yield line, None
                 return
-            if not fields:
-                empty.append(line)
-                continue
-            yield from ((place, list[str]()) for place in empty)
-            empty.clear()
             yield line, fields

@@ -17,7 +17,9 @@ from typing import Any
 from voile.errors import DataError, MissingExtra
 from voile.privacy.encode import encode_values
 from voile.privacy.encode.value import plain_value
-from voile.privacy.files.cells import CellKind, FileCells
+from voile.privacy.files.cells import FileCells
+from voile.privacy.files.dialect import CellKind
+from voile.privacy.files.names import tell_sheets
 from voile.privacy.files.sheet_extent import StreamedRows, reaches_far
 from voile.progress import PATIENCE, progress_bar
 from voile.schema.columns import Number
@@ -160,7 +162,7 @@ class SheetFile:
             else:
                 raise DataError(
                     f"The sheet {self.sheet!r} of {str(self._path)!r} is empty: give a table with "
-                    "a row of names."
+                    f"a row of names.{tell_sheets(self.others)}"
                 )
         self.first_column = self._left + there[0]
         for j, name in enumerate(names):
@@ -168,6 +170,7 @@ class SheetFile:
                 raise DataError(
                     f"Column {self.place(j)} of {str(self._path)!r} has no name: the first row "
                     "that is not empty must name the columns, and no two cells of it may be merged."
+                    f"{tell_sheets(self.others)}"
                 )
         return number, self.first_column, names
 

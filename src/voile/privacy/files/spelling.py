@@ -9,16 +9,19 @@ is refused before anything is paid: a wrong guess would be a thousand times too 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from voile.errors import DataError
-from voile.privacy.files.cells import MAJORITY, FileCells, is_numeric, read_cells
+from voile.privacy.files.amount_texts import find_sign
+from voile.privacy.files.cells import MAJORITY, FileCells, find_kind, is_numeric, read_cells
 from voile.privacy.files.date_texts import by_order, read_pointed
-from voile.privacy.files.dialect import THOUSANDS, DateOrder, Dialect, Spelling
+from voile.privacy.files.dialect import THOUSANDS, CellKind, DateOrder, Dialect, Spelling
 from voile.privacy.files.number_texts import by_sign
-from voile.schema.columns import Column
+from voile.schema.columns import Column, Number
+from voile.schema.dates import Date
 
 FEWEST_TEXTS = 10
 """Fewer first texts than these tell nothing of whether a column can be read."""
@@ -38,6 +41,10 @@ _DATES = (
 _MIXED_DATES = (
     "have the day first in some rows and the month first in others: say --dates dmy or --dates mdy "
     "(others count as missing), or correct the file."
+)
+_AMOUNTS = (
+    "look like amounts with {!r}, and are no numbers: remove the sign in the file, or call it a "
+    "category in a schema and list the levels."
 )
 
 
@@ -63,6 +70,28 @@ class Spellings:
     doubts: dict[str, str]
     _first: Mapping[str, FileCells]
 
+    @cached_property
+    def amounts(self) -> dict[str, str]:
+        """What is to be said of columns that look like numbers with a currency sign or percent."""
+        found = {name: find_sign(cells) for name, cells in self._first.items()}
+        return {name: _AMOUNTS.format(sign) for name, sign in found.items() if sign is not None}
+
+    def reading(self, name: str, column: Column | None) -> Spelling:
+        """How cells are read as a schema describes them."""
+        spelling = self.of[name]
+        if not isinstance(column, Number) or isinstance(column, Date):
+            return spelling
+        return replace(spelling, numbers=find_kind(self._first[name], column, spelling))
+
+    def numbers_of(self, columns: Mapping[str, Column]) -> tuple[str, ...]:
+        """Which numbers are dates or durations in the file, in words."""
+        told = []
+        for name, column in columns.items():
+            kind = self.reading(name, column).numbers if name in self.of else CellKind.NUMBER
+            if kind is not CellKind.NUMBER:
+                told.append(f"{'dates' if kind is CellKind.TIME else 'durations'} in {name!r}")
+        return tuple(told)
+
     def check(self, columns: Mapping[str, Column], path: Path) -> None:
         """Refuse columns whose numbers are in doubt, or of which most cannot be read as numbers."""
         for name, column in columns.items():
@@ -73,7 +102,7 @@ class Spellings:
                     f"The values of column {name!r} in {str(path)!r} {self.doubts[name]}"
                 )
             told = self._first[name].telling()
-            read = read_cells(told, column, self.of[name])
+            read = read_cells(told, column, self.reading(name, column))
             if len(read) >= FEWEST_TEXTS and 2 * read.null_count > len(read):
                 raise DataError(
                     f"Most of the first rows of column {name!r} in {str(path)!r} cannot be read as "

@@ -32,14 +32,13 @@ from voile.privacy.files.csv_files import (
     read_heading,
 )
 from voile.privacy.files.dialect import Dialect, is_csv, is_sheet
-from voile.privacy.files.names import check_names, check_there, missing_column, refuse_repeated
+from voile.privacy.files.names import check_names, check_there, refuse_repeated
 from voile.privacy.files.sheet_files import SheetFile
 from voile.privacy.files.spelling import Spellings, decide_spellings
 from voile.progress import PATIENCE, progress_bar
 from voile.schema.columns import Column, Number
 from voile.schema.frames import FrameColumn, describe_frame
 from voile.schema.kinds import Kind
-from voile.schema.proposal import Proposal, propose_column, propose_target
 from voile.schema.schema import Schema
 
 KINDS_GUESSED = (
@@ -81,6 +80,12 @@ class TableFile:
                 refuse_repeated(names, path)
             self.names = tuple(self._file.types)
         refuse_repeated(self.names, path)
+        self._numbers_of: tuple[str, ...] = ()
+
+    @property
+    def other_sheets(self) -> tuple[str, ...]:
+        """Sheets of a workbook that are not read."""
+        return self._file.others if isinstance(self._file, SheetFile) else ()
 
     @property
     def declares_kinds(self) -> bool:
@@ -152,11 +157,18 @@ class TableFile:
             return ()
         open_ = self.spellings.doubts
         columns = {one.name for one in self.columns if one.kind is not Kind.OTHER}
-        return tuple(
-            f"The values of column {name!r} {what}"
-            for name, what in open_.items()
-            if name in columns
-        )
+        open_ = {name: what for name, what in open_.items() if name in columns}
+        open_ |= self.spellings.amounts
+        return tuple(f"The values of column {name!r} {what}" for name, what in open_.items())
+
+    def check_guessed(self, names: Iterable[str]) -> None:
+        """Refuse columns that are amounts with a sign, where no schema says that they are not."""
+        amounts = {} if self.declares_kinds else self.spellings.amounts
+        for name in names:
+            if name in amounts:
+                raise DataError(
+                    f"The values of column {name!r} in {str(self.path)!r} {amounts[name]}"
+                )
 
     def notes(self, *, kinds: bool) -> tuple[str, ...]:
         """What receipts must say of guesses.
@@ -171,10 +183,11 @@ class TableFile:
         if self.declares_kinds:
             return (KINDS_FROM_TYPES,) if kinds else ()
         notes = [KINDS_GUESSED] if kinds else []
-        if self.guesses:
+        guesses = (*self.guesses, *self._numbers_of)
+        if guesses:
             notes.append(
                 "How the file is written was guessed from its first rows, without noise and "
-                f"unpaid: {', '.join(self.guesses)}. The guarantee takes it for public; "
+                f"unpaid: {', '.join(guesses)}. The guarantee takes it for public; "
                 "--encoding, --decimal and --dates say it instead."
             )
         return tuple(notes)
@@ -207,13 +220,13 @@ class TableFile:
         import pyarrow as pa
 
         wanted = [*schema, *(name for name in dict.fromkeys(also) if name not in schema)]
-        wanted = check_names(wanted, self.names, self.path, may_lack)
+        wanted = check_names(wanted, self.names, self.path, may_lack, self.other_sheets)
         if isinstance(self._file, ColumnFiles):
             table = self._file.read(wanted)
         else:
-            self.spellings.check(
-                {name: schema[name] for name in wanted if name in schema}, self.path
-            )
+            described = {name: schema[name] for name in wanted if name in schema}
+            self.spellings.check(described, self.path)
+            self._numbers_of = self.spellings.numbers_of(described)
             cells = self._read_cells(wanted)
             columns = []
             with progress_bar("reading columns", len(wanted), after=PATIENCE) as show:
@@ -229,6 +242,7 @@ class TableFile:
         """All columns, of the types that the file declares or that were guessed."""
         import pyarrow as pa
 
+        self.check_guessed(self.names)
         kinds = Schema.from_frame(self.declared)
         table, types = self.read(kinds), self.declared.schema
         columns = [_as_type(table[name], types.field(name).type) for name in self.names]
@@ -245,7 +259,7 @@ class TableFile:
         """FileCells as a schema says, or as they are."""
         if column is None:
             return without_unreadable(cells.texts)
-        return read_cells(cells, column, self.spellings.of[name])
+        return read_cells(cells, column, self.spellings.reading(name, column))
 
 
 def read_table(
@@ -364,29 +378,3 @@ def _as_type(column: Any, kind: Any) -> Any:
     if pa.types.is_duration(kind):
         return pc.cast(pc.cast(instants, pa.int64()), kind)
     return pc.cast(instants, kind, safe=False)
-
-
-# -- what may be known of a file -------------------------------------------------------------------
-
-
-def propose_columns(table: TableFile, target: str | None = None) -> tuple[Proposal, ...]:
-    """What is proposed for each column, and for the one to predict, from names and kinds alone."""
-    return tuple(
-        propose_target(one) if one.name == target else propose_column(one) for one in table.columns
-    )
-
-
-def propose_schema(table: TableFile, target: str | None) -> Schema:
-    """Kinds alone, without bounds or levels: for a training that finds the rest privately.
-
-    Columns that look like identifiers are left out; those that look like codes are categories.
-    """
-    if target is not None and target not in table.names:
-        raise missing_column(target, table.names, table.path)
-    kinds = Schema.from_frame(table.declared)
-    used = {
-        one.name: one.column if one.doubtful else kinds[one.name]
-        for one in propose_columns(table)
-        if one.use and one.name != target
-    }
-    return Schema(used, target=None if target is None else kinds[target])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from sqlalchemy import event
 from sqlalchemy.pool import NullPool
 
 from voile.errors import LedgerMismatch, MissingExtra
+from voile.privacy.ledger.chain import tampered
 from voile.strict import is_text
 
 _BUSY_SECONDS = 300
@@ -24,6 +26,8 @@ _PREPARE_POSTGRES = (
 """A commit is on disk when it returns, whatever the server's default is."""
 
 
+_SQLITE, _TABLE = b"SQLite format 3\0", b"CREATE TABLE voile_"
+"""What stands in every ledger that is a file, at its beginning and somewhere behind it."""
 _IN_MEMORY = (":memory:", "sqlite://", "sqlite:///", "sqlite:///:memory:")
 
 
@@ -55,7 +59,7 @@ def _resolved(text: str) -> Path:
     try:
         return Path(text).expanduser().resolve()
     except (RuntimeError, OSError) as error:  # no home folder, a loop of links
-        raise LedgerMismatch(f"The path {text!r} leads nowhere ({error}): check it.") from error
+        raise LedgerMismatch(f"The path {text!r} leads nowhere: check it.") from error
 
 
 def shown_url(url: str) -> str:
@@ -80,6 +84,19 @@ def sqlite_engine(path: Path) -> sa.Engine:
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin_immediate)
     return engine
+
+
+def unreadable_file(path: Path | None, name: str, reason: str) -> LedgerMismatch:
+    """The error that SQLite cannot read a file: a damaged ledger, or something else altogether."""
+    content = b""
+    with suppress(OSError):
+        content = b"" if path is None else path.read_bytes()
+    if content and not content.startswith(_SQLITE) and _TABLE not in content:
+        return LedgerMismatch(
+            f"The file {name} is no ledger, but a file of another kind: give the path of a ledger. "
+            "If there was one, it is damaged: put its newest whole copy back."
+        )
+    return tampered(f"the file {name} cannot be read ({reason})")
 
 
 def _prepare_sqlite(connection: Any, _record: Any) -> None:

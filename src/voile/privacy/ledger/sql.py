@@ -27,7 +27,7 @@ from voile.errors import LedgerMismatch, LedgerUnavailable, VoileError
 from voile.privacy.ledger import tables
 from voile.privacy.ledger.chain import Chain, follow_refusals, tampered
 from voile.privacy.ledger.digest import Stored, beginning_of, beginning_of_refusals
-from voile.privacy.ledger.engines import postgres_engine, shown_url, sqlite_engine
+from voile.privacy.ledger.engines import postgres_engine, shown_url, sqlite_engine, unreadable_file
 from voile.privacy.ledger.entry import Beside, Decide, Entry, Refusal, Refuse
 from voile.privacy.ledger.facts import UNNAMED, LedgerFacts
 from voile.privacy.ledger.head import Head
@@ -317,7 +317,7 @@ class SqlBook:
         lines = str(cause).strip().splitlines()
         reason = lines[0] if lines else type(error).__name__
         if getattr(cause, "sqlite_errorcode", 0) & 0xFF in _DAMAGED_FILE:
-            return tampered(f"the file {self._name} cannot be read ({reason})")
+            return unreadable_file(self._path, self._name, reason)
         if getattr(cause, "sqlstate", None) == _NO_RIGHT:
             return LedgerUnavailable(
                 f"The ledger {self._name} does not let this user in ({reason}). Nothing was "

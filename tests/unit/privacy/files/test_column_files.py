@@ -7,7 +7,8 @@ import pytest
 
 from voile import Category, Number, Schema, hold_out
 from voile.errors import DataError
-from voile.privacy.files.table_files import TableFile, propose_schema, read_table
+from voile.privacy.files.table_files import TableFile, read_table
+from voile.privacy.files.table_proposal import propose_schema
 from voile.schema.kinds import Kind
 
 

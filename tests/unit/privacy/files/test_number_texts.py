@@ -18,6 +18,10 @@ def read(text, spelling):
     [
         ("40", 40, 40, 40),
         ("-1e3", -1000, -1000, -1000),
+        ("1e400", None, None, None),
+        ("-1e400", None, None, None),
+        ("1" * 400, None, None, None),
+        ("1" + ",000" * 200, None, None, None),
         ("3.5", 3.5, None, 3.5),
         ("3,5", None, 3.5, 3.5),
         (".5", 0.5, None, 0.5),

@@ -35,6 +35,9 @@ def test_unreadable_values_are_told_and_missing_ones_are_not(tmp_path):
         ("age,ward\n31,A\n32,B,extra\n33,A\n", "line 3 has 3 fields"),
         ("age,ward\n31,A\n32\n33,A\n", "line 3 has 1 fields"),
         ("age,ward\n31,A\n\n33,A\n", "line 3 is empty"),
+        ("age;ward\n31;A\n;\n33;A\n", "line 3 is empty"),
+        ('age,ward\n31,A\n"",\n\n33,A\n', "line 3 is empty, line 4 is empty"),
+        ("age,ward\n,\n", "has no rows"),
         ('age,ward\n31,A\n32,"B\n33,A\n', "line 3 has quotes that do not match"),
         ('age,ward\n31,"A"x\n', "line 2 has quotes that do not match"),
         ("\r\nage,ward\r\n31,A\r\n1,2,3\r\n", "line 4 has 3 fields"),
@@ -51,6 +54,25 @@ def test_a_line_that_does_not_fit_is_named(tmp_path, text, says):
         read(tmp_path, text)
     assert says in str(error.value)
     assert "\n" not in str(error.value)
+
+
+def test_numbers_beyond_all_numbers_and_dates_are_unreadable(tmp_path):
+    own = read(tmp_path, "age,ward\n1e400,A\n2024-05-01,B\ninf,A\n")
+    assert own.table["age"].to_pylist() == [None, None, None]
+    assert own.unreadable == (
+        ("age = '1e400'",),
+        ("age = '2024-05-01' (a date)",),
+        ("age = 'inf'",),
+    )
+
+
+def test_empty_lines_behind_all_rows_are_none(tmp_path):
+    own = read(tmp_path, 'age;ward;more\n31;A;x\n;B;\n;;\n\n"";;\n;;\n')
+    assert own.table["age"].to_pylist() == [31, None]
+    assert own.places == ("line 2", "line 3")
+    (tmp_path / "one.csv").write_text('age\n31\n""\n')
+    one = read_own_rows(tmp_path / "one.csv", SCHEMA.select(["age"]))
+    assert one.table["age"].to_pylist() == [31, None]
 
 
 def test_packed_files_and_others(tmp_path):

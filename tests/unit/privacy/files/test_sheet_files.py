@@ -8,11 +8,12 @@ import pytest
 from workbooks import FAILED, write_open_document, write_workbook
 
 from needs import needs
-from voile import Category, Number, Schema, read_table
-from voile.errors import DataError, MissingExtra, SettingError
+from voile import Category, Date, Number, Schema, read_table
+from voile.errors import DataError, MissingExtra, SchemaError, SettingError
 from voile.privacy.files import sheet_extent
 from voile.privacy.files.own_rows import read_own_rows
 from voile.privacy.files.table_files import TableFile
+from voile.privacy.files.table_proposal import propose_schema
 
 pytestmark = needs("openpyxl", "python_calamine")
 
@@ -85,6 +86,53 @@ def test_kinds_are_guessed_by_a_large_majority_of_the_first_rows(tmp_path):
     assert found["d"][41].as_py() is None
 
 
+def test_a_date_among_numbers_is_missing_and_a_number_among_dates_too(tmp_path):
+    """Excel makes a date of 1.5 (1 May), which in seconds would be beyond all bounds."""
+    day = dt.date(2024, 5, 1)
+    rows = [[i % 11, day, i % 2, "x"] for i in range(80)]
+    rows += [[day, 45000, day, "x"], ["2024-05-01", 2024.5, dt.time(1), "x"], [dt.time(12), True]]
+    path = write_workbook(tmp_path / "t.xlsx", [["dose", "seen", "flag", "ward"], *rows])
+    guessed = read_table(path)
+    assert guessed["dose"].to_pylist()[80:] == [None] * 3
+    assert guessed["seen"].to_pylist()[79:] == [day, None, None, None]
+    schema = Schema({"dose": Number(0, 10), "seen": Date(), "flag": Category([0, 1])})
+    for dose in (Number(0, 10), Number()):
+        found = table(path, Schema({**schema, "dose": dose}))
+        assert found["dose"][79:] == [2, None, None, None]
+        assert found["flag"][79:] == [1, None, None, None]
+        assert found["seen"][80:] == [None] * 3
+    assert read_own_rows(path, schema).unreadable[80:] == (
+        (
+            "dose = '2024-05-01' (a date)",
+            "seen = '45000' (a number)",
+            "flag = '2024-05-01' (a date)",
+        ),
+        (
+            "dose = '2024-05-01' (a date)",
+            "seen = '2024.5' (a number)",
+            "flag = '01:00:00' (a duration)",
+        ),
+        ("dose = '12:00:00' (a duration)", "seen = 'TRUE' (a truth value)"),
+    )
+    # One row alone has nothing but a date, for which the bounds leave no room.
+    one = write_workbook(tmp_path / "one.xlsx", [["dose"], [day]])
+    own = read_own_rows(one, schema.select(["dose"]))
+    assert own.table["dose"].to_pylist() == [None]
+    assert own.unreadable == (("dose = '2024-05-01' (a date)",),)
+
+
+def test_a_number_of_a_schema_may_be_a_column_of_dates_or_durations(tmp_path):
+    rows = [[dt.date(2025, 1, 1), dt.time(0, 0, 30)]] * 20 + [[5, 5]]
+    path = write_workbook(tmp_path / "t.xlsx", [["seen", "span"], *rows])
+    file = TableFile(path)
+    found = file.read(Schema({"seen": Number(0, 2e9), "span": Number()})).to_pydict()
+    assert found["seen"][19:] == [NEW_YEAR, None]
+    assert found["span"][19:] == [30, None]
+    assert "dates in 'seen', durations in 'span'" in file.notes(kinds=False)[0]
+    with pytest.raises(DataError, match="Most of the first rows of column 'seen'"):
+        table(path, Schema({"seen": Number(0, 10)}))
+
+
 def test_the_first_sheet_is_read_and_others_are_told(tmp_path):
     path = write_workbook(tmp_path / "t.xlsx", ROWS, sheet="2024", others=["2023", "Notes"])
     check(table(path))
@@ -97,6 +145,25 @@ def test_the_first_sheet_is_read_and_others_are_told(tmp_path):
             read_table(path, sheet=name)
     with pytest.raises(DataError, match=r"sheet '2023' of .* is empty"):
         read_table(path, sheet="2023")
+
+
+def test_other_sheets_are_named_where_this_one_is_wrong(tmp_path):
+    told = r"Other sheets: 'Data', 'Notes'; choose one by --sheet"
+    cover = write_workbook(tmp_path / "t.xlsx", [["Report"], [1]], others=["Data", "Notes"])
+    with pytest.raises(SchemaError, match=f"it has 'Report' alone.*{told}"):
+        table(cover)
+    with pytest.raises(DataError, match=told):
+        propose_schema(TableFile(cover), "age")
+    with pytest.raises(SchemaError, match=told):
+        read_own_rows(cover, SCHEMA)
+    for rows in ([], [["Report", None, "2024"]]):
+        wrong = write_workbook(tmp_path / "w.xlsx", rows, others=["Data", "Notes"])
+        with pytest.raises(DataError, match=told):
+            TableFile(wrong)
+    alone = write_workbook(tmp_path / "a.xlsx", [["Report"], [1]])
+    with pytest.raises(SchemaError) as error:
+        table(alone)
+    assert "Other sheets" not in str(error.value)
 
 
 def test_a_hidden_sheet_is_not_the_first(tmp_path):

@@ -146,7 +146,7 @@ TEXTS = [
 def test_what_is_guessed_a_number_or_a_time_is_read_as_one_or_refused(text, separator):
     found = decide({"a": [text]}, separator)
     guessed = guess_type(cells(text), found.of["a"])
-    read = read_cells(cells(text), Number(), found.of["a"])
+    read = read_cells(cells(text), Number(), found.reading("a", Number()))
     assert read.null_count in (0, len(read))
     if guessed == pa.string():
         assert read.null_count == len(read)

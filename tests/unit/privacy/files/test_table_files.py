@@ -13,13 +13,7 @@ from voile import Category, Number, Schema, Unit, protect, summarize
 from voile.errors import DataError, SchemaError
 from voile.privacy.files.cells import FileCells, read_cells
 from voile.privacy.files.dialect import DateOrder, Spelling
-from voile.privacy.files.table_files import (
-    KINDS_GUESSED,
-    TableFile,
-    propose_columns,
-    propose_schema,
-    read_table,
-)
+from voile.privacy.files.table_files import KINDS_GUESSED, TableFile, read_table
 from voile.privacy.noise import fixed_noise
 from voile.privacy.vault import KINDS_FROM_TYPES
 from voile.schema.kinds import Kind
@@ -162,30 +156,6 @@ def test_one_row_does_not_tip_the_kind_of_a_column(tmp_path):
     assert [one.kind for one in TableFile(tmp_path / "t.csv").columns] == kinds
     (tmp_path / "t.csv").write_text("\n".join(["a,b,c", *lines, "none,of,these"]))
     assert [one.kind for one in TableFile(tmp_path / "t.csv").columns] == kinds
-
-
-def test_proposals_come_from_names_and_kinds(tmp_path):
-    names = "age,HoursPerWeek,patient_id,ph,fat_percent,income,city,phone"
-    (tmp_path / "t.csv").write_text(names + "\n" + "1,2.5,3,4.5,5.5,6,x,8\n" * 30)
-    found = {one.name: one for one in propose_columns(TableFile(tmp_path / "t.csv"))}
-    assert found["age"].column == Number(0, 120, whole=True)
-    assert found["HoursPerWeek"].column == Number(0, 168)
-    assert found["ph"].column == Number(0, 14)
-    assert found["fat_percent"].column == Number(0, 100)
-    assert found["income"].column == Number(whole=True)
-    assert found["city"].column == Category()
-    assert not found["patient_id"].use
-    assert not found["phone"].use
-    # Other values, the same names and kinds: the same proposal.
-    (tmp_path / "t.csv").write_text(names + "\n" + "999,-7.5,0,1e-9,-5.5,0,yy,1\n" * 30)
-    assert {one.name: one for one in propose_columns(TableFile(tmp_path / "t.csv"))} == found
-
-
-def test_a_training_without_a_schema_takes_no_bounds_from_names(tmp_path):
-    (tmp_path / "t.csv").write_text("id,age,ill\n" + "1,2,no\n" * 9)
-    assert propose_schema(TableFile(tmp_path / "t.csv"), "ill") == Schema(
-        {"age": Number()}, target=Category()
-    )
 
 
 @pytest.mark.parametrize("text", ["", " \n\n", "\x00\x01"])

@@ -235,6 +235,20 @@ def test_a_file_replaced_by_garbage_is_refused(tmp_path, content):
     assert path.read_bytes() == content
 
 
+def test_a_file_of_another_kind_is_no_ledger_and_one_without_its_beginning_is_damaged(
+    tmp_path,
+):
+    (tmp_path / "t.csv").write_text("age,ill\n31,yes\n" * 100)
+    with pytest.raises(LedgerMismatch, match="is no ledger, but a file of another kind") as error:
+        Ledger(tmp_path / "t.csv")
+    assert "tampered" not in str(error.value)
+    path = tmp_path / "l.db"
+    Ledger(path, BUDGET)
+    path.write_bytes(b"\0" * 100 + path.read_bytes()[100:])
+    with pytest.raises(LedgerMismatch, match="tampered with or damaged"):
+        Ledger(path)
+
+
 @pytest.mark.parametrize("keep", [100, 3000, 4096, 0.5])
 def test_a_truncated_file_is_refused(tmp_path, keep):
     path = tmp_path / "l.db"
