@@ -331,7 +331,7 @@ def test_a_target_that_was_not_given_cannot_be_asked_for(tmp_path):
 
 # -- memory ----------------------------------------------------------------------------------------
 
-MEMORY_LIMIT = 150e6
+MEMORY_LIMIT = 220_000_000
 
 MEASURE = """
     import json, sys
