@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from voile.errors import DataError, SchemaError
-from voile.schema.columns import Column, Number
+from voile.schema.columns import Category, Column, Number
 from voile.schema.dates import Date
 from voile.schema.frames import FrameColumn, adopt_column
 from voile.schema.kinds import Kind, is_declared_text, kind_of_values
@@ -24,7 +24,7 @@ _NO_DATES = {
 
 
 def check_kinds(columns: Iterable[FrameColumn], y: object, schema: Schema) -> None:
-    """Refuse a schema whose dates, or whose number to predict, cannot be what the table holds.
+    """Refuse a schema whose dates, or whose target, cannot be what the table holds.
 
     Parameters
     ----------
@@ -87,7 +87,15 @@ def refuse_meaningless_numbers(columns: Iterable[FrameColumn], y: object) -> Non
 
 
 def _check_target(target: Column | None, kind: Kind, *, text: bool) -> None:
-    """Refuse a target that is no number where one is to be predicted."""
+    """Refuse a target that is no number where one is to be predicted, or of another type."""
+    levels = target.levels or () if isinstance(target, Category) else ()
+    texts = [isinstance(level, str) for level in levels]
+    if levels and ((kind is Kind.NUMBER and all(texts)) or (text and not any(texts))):
+        has, given = ("text", "numbers") if text else ("numbers", "texts")
+        raise DataError(
+            f"The target is of {has}, and the classes that are listed are {given}, so that no row "
+            f"has one of them: list the classes as they are in the table."
+        )
     told = {Kind.BOOLEAN: "truth values", Kind.DATE: "dates", Kind.TIME: "dates"}
     what = "text" if text else told.get(kind)
     if isinstance(target, Number) and what is not None:

@@ -33,10 +33,15 @@ def score_text(explanation: Explanation) -> str:
     return f"{explanation.outputs[0]} in {explanation.units}"
 
 
-def class_scores_text(explanation: Explanation) -> str:
-    """What the scores of several classes say, in a sentence; nothing if there is one score."""
+def scores_text(explanation: Explanation) -> str:
+    """What the scores say, in a sentence; nothing if they are log-odds of one class."""
     if len(explanation.outputs) == 1:
-        return ""
+        if explanation.units == "log-odds":
+            return ""
+        return (
+            "Scores are of typical values: the largest residuals were clipped, so that where the "
+            "target is skewed, means may differ by more."
+        )
     return (
         "The score of a class counts only beside those of the others: what two scores differ by "
         "is the log-odds of the one class against the other."
@@ -117,7 +122,7 @@ def global_text(explanation: EBMExplanation) -> str:
     count, single = len(explanation.terms), len(explanation.outputs) == 1
     lines = [f"Model of {count} {'term' if count == 1 else 'terms'}: {score_text(explanation)}"]
     lines += textwrap.wrap(
-        class_scores_text(explanation), 96, initial_indent="  ", subsequent_indent="  "
+        scores_text(explanation), 96, initial_indent="  ", subsequent_indent="  "
     )
     if len(explanation.outputs) <= MOST_OUTPUTS:
         lines.append(f"  starts at {start_text(explanation)}")
@@ -199,7 +204,7 @@ def local_text(explanation: EBMLocalExplanation) -> str:
         f"{'Row' if count == 1 else 'Rows'} explained: {count}. Score: {told}.",
         *textwrap.wrap(sides_text(explanation), 96),
         f"± is the {interval_text(explanation)}.",
-        *textwrap.wrap(class_scores_text(explanation), 96),
+        *textwrap.wrap(scores_text(explanation), 96),
     ]
     for row in range(min(count, MOST_ROWS)):
         lines += ["", *_row_lines(explanation, row)]

@@ -31,7 +31,7 @@ def print_terms(console: Console, record: EBMExplanation) -> None:
             console.print(Text(sentence))
     if len(record.outputs) > 1:
         kit.say(console, "Shapes are of the class whose score the term moves most.")
-        console.print(Text(text.class_scores_text(record)))
+        console.print(Text(text.scores_text(record)))
     kit.print_receipt(console, record)
 
 
@@ -48,9 +48,7 @@ def print_answers(console: Console, record: EBMLocalExplanation) -> None:
     if sides := text.sides_text(record):
         kit.say(console, f"Score: {text.score_text(record)}. {sides}")
         console.print()
-    kit.print_rows(
-        console, len(record), print_row, text.class_scores_text(record) if several else ""
-    )
+    kit.print_rows(console, len(record), print_row, text.scores_text(record) if several else "")
     kit.print_receipt(console, record)
 
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import voile
-from voile import Category, Date, EBMClassifier, Ledger, Number, Schema
+from voile import Budget, Category, Date, EBMClassifier, Ledger, Number, Schema
 from voile.errors import DataError, ModelError, SchemaError, SettingError
 from voile.models.ebm.smoothing import shaped_smoother
 from voile.privacy.noise import fixed_noise
@@ -321,3 +321,19 @@ def test_a_report_of_prototypes_and_maps_shows_dates(tmp_path):
                 }
                 moved = model.predict({name: [value] for name, value in row.items()})
                 assert moved[0] == model.classes_[change.to_class]
+
+
+@pytest.mark.parametrize(
+    ("y", "levels", "found"),
+    [
+        (np.arange(40) % 2, ["no", "yes"], "is of numbers"),
+        (np.arange(40) % 2, ["0", "1"], "is of numbers"),
+        (np.array(["0", "1"] * 20), [0, 1], "is of text"),
+    ],
+)
+def test_classes_of_another_type_than_the_target_are_refused_before_paying(y, levels, found):
+    ledger = Ledger(Budget(2))
+    schema = Schema({"a": Number(0, 40)}, target=Category(levels))
+    with pytest.raises(DataError, match=found):
+        EBMClassifier(epsilon=1, schema=schema, ledger=ledger).fit({"a": np.arange(40.0)}, y)
+    assert not ledger.history()
