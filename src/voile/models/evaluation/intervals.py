@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, logit, ndtr, ndtri
+from scipy.special import expit, logit, stdtr, stdtrit
 
 from voile.models.evaluation.measure import Measure
 
@@ -201,18 +201,21 @@ def estimated(
     return Measure(name, value, max(low, 0.0), min(high, 1.0), math.sqrt(noise))
 
 
-def two_sided(difference: float, variance: float) -> float:
-    """P-value of a normal difference, of which 0 is expected; NaN if nothing is known of it."""
+def two_sided(difference: float, variance: float, degrees: float = math.inf) -> float:
+    """P-value of a difference, of which 0 is expected; NaN if nothing is known of it.
+
+    Normal, or of Student's distribution with degrees of freedom.
+    """
     if not (math.isfinite(difference) and math.isfinite(variance)):
         return math.nan
     if variance <= 0:
         return 1.0 if difference == 0 else 0.0
-    return float(2.0 * ndtr(-abs(difference) / math.sqrt(variance)))
+    return float(2.0 * stdtr(degrees, -abs(difference) / math.sqrt(variance)))
 
 
-def reach_of(confidence: float) -> float:
-    """Standard errors to each side that hold a normal figure so often."""
-    return float(-ndtri((1.0 - confidence) / 2.0))
+def reach_of(confidence: float, degrees: float = math.inf) -> float:
+    """Standard errors to each side that hold a normal figure (or Student's) so often."""
+    return float(-stdtrit(degrees, (1.0 - confidence) / 2.0))
 
 
 def lost(name: str, low: float = 0.0, high: float = 1.0, unit: str = "") -> Measure:

@@ -44,6 +44,9 @@ Floats = NDArray[np.float64]
 _SIZES, _SUMS = "sizes of errors", "errors"
 _INTERVALS = 10
 
+_ROWS_PER_DEGREE = 25.0
+"""Rows of the smaller group for a degree of freedom of a difference: errors have long tails."""
+
 
 @dataclass(frozen=True)
 class Predictions:
@@ -213,13 +216,18 @@ def _group_errors(
 
 
 def _contrasts(own: ErrorFigures, others: ErrorFigures) -> list[Contrast]:
-    """Differences of clipped errors; what the noise may hide is not told apart by group."""
-    reach, found = reach_of(own.clip.confidence), []
+    """Differences of clipped errors; what the noise may hide is not told apart by group.
+
+    A small group may have met none of the large errors there are, and its variance is then too
+    small: Student's distribution, with a degree of freedom for each ten rows, allows for that.
+    """
+    degrees = max(min(own.rows, others.rows) / _ROWS_PER_DEGREE, 2.0)
+    reach, found = reach_of(own.clip.confidence, degrees), []
     pairs = zip(own.measures(), others.measures(), strict=True)
     mine, theirs = own.variances(), others.variances()
     for first, second in pairs:
         value, variance = first.value - second.value, mine[first.name] + theirs[first.name]
         far = reach * math.sqrt(variance)
-        p = two_sided(value, variance)
+        p = two_sided(value, variance, degrees)
         found.append(Contrast(first.name, value, value - far, value + far, p))
     return found

@@ -9,7 +9,7 @@ from voile.models.evaluation import measures
 from voile.models.evaluation.cutting import Predicted
 from voile.models.evaluation.error_queries import ERROR_CUTS, error_parts
 from voile.models.evaluation.errors import Clip, ErrorFigures
-from voile.models.evaluation.intervals import Counted, Share, mean_share
+from voile.models.evaluation.intervals import Counted, Share, mean_share, reach_of, two_sided
 from voile.models.evaluation.scores import ScoreHistogram, auroc, auroc_room
 
 RUNS = 2000
@@ -149,3 +149,11 @@ def test_the_area_of_binormal_scores_is_inside_for_any_number_of_cells(width):
         ).astype(float)
         value = float(auroc(counts))
         assert value - 0.002 <= truth <= value + auroc_room(counts) + 0.002
+
+
+def test_small_groups_need_larger_differences():
+    normal, small = two_sided(3.0, 1.0), two_sided(3.0, 1.0, 2.0)
+    assert normal == pytest.approx(0.0027, rel=0.01)
+    assert small == pytest.approx(0.0955, rel=0.01)
+    assert reach_of(0.95) == pytest.approx(1.96, abs=1e-3)
+    assert reach_of(0.95, 2.0) == pytest.approx(4.303, abs=1e-3)
