@@ -250,8 +250,8 @@ def test_a_bad_file_is_named_with_what_is_wrong(family, tmp_path, content, messa
 
 
 def test_no_file_and_a_folder_are_errors_of_voile(tmp_path):
-    for path in (tmp_path / "none.voile", tmp_path):
-        with pytest.raises(VoileError, match="cannot be read"):
+    for path, why in ((tmp_path / "none.voile", "There is no file"), (tmp_path, "cannot be read")):
+        with pytest.raises(VoileError, match=why):
             load(path)
 
 

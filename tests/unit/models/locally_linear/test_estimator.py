@@ -696,7 +696,7 @@ def test_a_single_class_in_the_rows_is_told_by_noised_counts_alone():
     """Without listed classes: found privately, paid for, and then refused."""
     ledger = Ledger(Budget(2.0, 1e-5))
     schema = SCHEMA.with_target(Category())
-    with pytest.raises(NothingFound, match=r"1 class\(es\).* stays paid"):
+    with pytest.raises(NothingFound, match=r"one class of the target, 'yes'.* stays paid"):
         fit(target=np.full(len(X), "yes"), schema=schema, ledger=ledger)
     assert len(ledger.history()) == 1
     # With listed classes nobody can tell.
