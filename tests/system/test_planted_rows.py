@@ -118,5 +118,6 @@ def test_trainings_tell_the_same_but_for_their_noise(monkeypatch, capsys):
         steps = [one["label"] for one in told["receipt"]["accesses"]]
         outcomes.append((done.code, done.err, told["kind"], told["notes"], receipt.notes, steps))
         Path("m.voile").unlink()
-    assert all(one == outcomes[0] for one in outcomes)
+    for one in outcomes:
+        assert one == outcomes[0]
     assert outcomes[0][0] == 0

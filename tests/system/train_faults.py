@@ -202,7 +202,7 @@ def shorten_training():
     from voile.cli import train
 
     build = train.build_estimator
-    train.build_estimator = lambda *given: build(*given).set_params(rounds=2)
+    train.build_estimator = lambda *given, **more: build(*given, **more).set_params(rounds=2)
 
 
 def train_and_fail(fault, case):

@@ -101,7 +101,7 @@ def unlisted_note(levels: Sequence[object], counts: Floats, error: float, column
         Empty if there are hardly any.
     """
     unlisted, rows = float(counts[len(levels)]), float(np.maximum(counts, 0.0).sum())
-    if unlisted <= _CLEAR / 2 * error or unlisted < _TOLD * rows:
+    if unlisted <= _CLEAR * error or unlisted < _TOLD * rows:
         return ""
     what = f"levels of {column!r} that are listed" if column else f"classes {_named(levels)}"
     so = "count as (other)" if column else "taught nothing"

@@ -337,3 +337,28 @@ def test_classes_of_another_type_than_the_target_are_refused_before_paying(y, le
     with pytest.raises(DataError, match=found):
         EBMClassifier(epsilon=1, schema=schema, ledger=ledger).fit({"a": np.arange(40.0)}, y)
     assert not ledger.history()
+
+
+def test_rows_with_a_class_or_level_that_is_not_listed_are_told():
+    rng = np.random.default_rng(0)
+    X = {"a": rng.uniform(0, 1, 6000), "ward": rng.choice(["West", "Ost", "Süd"], 6000)}
+    y = rng.choice(["no", "yes", "Yes"], 6000)
+    columns = {"a": Number(0, 1), "ward": Category(["West", "Öst", "Süd"])}
+    with fixed_noise(0):
+        model = EBMClassifier(
+            epsilon=1, schema=Schema(columns, target=Category(["no", "yes"])), rounds=1
+        ).fit(X, y)
+    told = [note for note in model.receipt_.notes if "rows have none of the" in note]
+    assert len(told) == 2
+    assert "classes 'no', 'yes' and taught nothing" in told[0]
+    assert "levels of 'ward' that are listed and count as (other)" in told[1]
+    with fixed_noise(0):
+        right = EBMClassifier(
+            epsilon=1,
+            schema=Schema(
+                columns | {"ward": Category(["West", "Ost", "Süd"])},
+                target=Category(["no", "yes", "Yes"]),
+            ),
+            rounds=1,
+        ).fit(X, y)
+    assert not right.receipt_.notes
