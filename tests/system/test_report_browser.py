@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -188,6 +189,8 @@ def check_answer(page, model, told, i):
     ):
         assert np.allclose(json.loads(answer.get_attribute(f"data-{name}")), wanted, **close)
     k = told.told_output(i)
+    # No more digits than the error allows: 0 ± 0.09, never 9.4e-5 ± 0.09.
+    assert not re.search(r"[-+]\S*\de-\d", page.inner_text("#steps"))
     steps = page.eval_on_selector_all("#steps li", "all => all.map((one) => ({...one.dataset}))")
     parts = {int(one["term"]): one for one in steps if "term" in one}
     assert len(parts) == len(model.terms)

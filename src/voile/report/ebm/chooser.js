@@ -21,9 +21,16 @@
     return text === "-0" ? "0" : text;
   }
 
+  function readable(number, error) {
+    const half = 2 * Math.abs(error);
+    if (error === null || !(half > 0 && Number.isFinite(half) && Number.isFinite(number))) return number;
+    return Number(number.toFixed(Math.min(Math.max(1 - Math.floor(Math.log10(half)), 0), 100))) + 0;
+  }
+
   function noisy(number, error, added) {
-    let text = short(number, 3, true);
-    if (added && number > 0 && text !== "0") text = "+" + text;
+    const told = readable(number, error);
+    let text = short(told, 3, true);
+    if (added && told > 0 && text !== "0") text = "+" + text;
     return error === 0 ? text : text + " ± " + short(error === null ? Infinity : 2 * error, 2, true);
   }
 
