@@ -17,9 +17,11 @@ from contextlib import contextmanager
 class RepeatableEntropy:
     """Stands for the module `os` in `voile.privacy.noise`."""
 
-    def __init__(self) -> None:
+    def __init__(self, place: str = "") -> None:
         self._process = os.getpid()
         self._places: list[tuple[str, Iterator[int]]] = []
+        if place:
+            self._places.append((place, itertools.count()))
 
     @contextmanager
     def at(self, place: str) -> Iterator[None]:
@@ -36,3 +38,10 @@ class RepeatableEntropy:
             return os.urandom(size)
         place, counter = self._places[-1]
         return hashlib.shake_256(f"{place} {next(counter)}".encode()).digest(size)
+
+
+def begin(place: str) -> None:
+    """Replace the entropy for the rest of a process: a page of the documentation, run by itself."""
+    from voile.privacy import noise
+
+    noise.os = RepeatableEntropy(place)  # type: ignore[assignment]

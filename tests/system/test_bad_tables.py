@@ -272,8 +272,16 @@ def test_bad_targets_do_not_tell_either(pair, target):
             with pytest.raises(VoileError, match="regression needs numbers"):
                 protect({"n": np.zeros(ROWS)}, values, target=target)
         return
+    of_texts = isinstance(target, Category) and bool(target.levels)
     for values in pair:
         frame = pd.DataFrame({"n": np.zeros(ROWS), "t": pd.Series(values, dtype=values.dtype)})
+        if of_texts and values.dtype.kind in "iuf":
+            for table, y in ((frame[["n"]], values), (frame[["n"]], frame["t"]), (frame, "t")):
+                with pytest.raises(VoileError, match="listed are texts"):
+                    protect(table, y, target=target)
+            # A list has no type that could be public.
+            seen.add(outcome(protect(frame[["n"]], list(values), target=target), None))
+            continue
         for y in (list(values), values, frame["t"]):
             seen.add(outcome(protect(frame[["n"]], y, target=target), None))
         seen.add(outcome(protect(frame, "t", target=target), None))

@@ -53,10 +53,20 @@ def named(page):
     return str(page.relative_to(ROOT))
 
 
-def run_page(text, folder):
-    """All snippets of a page form one program, run in an empty folder."""
+REPEATABLE = """
+import sys
+sys.path.append({tests!r})
+import repeatable
+repeatable.begin({place!r})
+sys.path.pop()
+"""
+
+
+def run_page(text, folder, place=""):
+    """All snippets of a page form one program, run in an empty folder with noise of its own."""
     program = folder / "page.py"
-    program.write_text(as_program(text), encoding="utf-8")
+    begin = REPEATABLE.format(tests=str(ROOT / "tests"), place=place) if place else ""
+    program.write_text(begin + as_program(text), encoding="utf-8")
     return subprocess.run(
         [sys.executable, "-W", "error", str(program)],
         cwd=folder,
@@ -85,7 +95,7 @@ def test_quick_pages_exist():
     ids=named,
 )
 def test_snippets_run_in_order(page, tmp_path):
-    result = run_page(page.read_text(encoding="utf-8"), tmp_path)
+    result = run_page(page.read_text(encoding="utf-8"), tmp_path, named(page))
     assert result.returncode == 0, result.stderr
 
 

@@ -29,6 +29,11 @@ def test_a_place_within_a_place_leaves_the_outer_one_as_it_was():
     assert [inner] == keys("a fixture", 1)
 
 
+def test_a_page_by_itself_has_keys_from_its_beginning_on():
+    entropy = RepeatableEntropy("a page")
+    assert [entropy.urandom(32) for _ in range(3)] == keys("a page")
+
+
 def test_outside_of_tests_it_is_the_operating_system():
     entropy = RepeatableEntropy()
     assert entropy.urandom(32) != entropy.urandom(32)
