@@ -173,8 +173,19 @@ def read_cells(cells: FileCells, column: Column, spelling: Spelling) -> Any:
     if is_of_dates(column):
         # "2024" is no second of 1970, and the type says that these are instants.
         return as_instants(_read_as(CellKind.TIME, cells, spelling))
-    of_numbers = isinstance(column, Number)
-    return _read_as(spelling.numbers if of_numbers else CellKind.NUMBER, cells, spelling)
+    if not isinstance(column, Number):
+        return _read_as(CellKind.NUMBER, cells, spelling)
+    if column.lower is None:
+        return _read_as(spelling.numbers, cells, spelling)
+    # Cell by cell: what one row holds never decides how others are read.
+    read = _read_as(CellKind.NUMBER, cells, spelling)
+    for kind in (CellKind.TIME, CellKind.DURATION):
+        seconds = _read_as(kind, cells, spelling)
+        inside = pc.and_(
+            pc.greater_equal(seconds, column.lower), pc.less_equal(seconds, column.upper)
+        )
+        read = pc.coalesce(read, pc.if_else(inside, seconds, None))
+    return read
 
 
 def _read_as(kind: CellKind, cells: FileCells, spelling: Spelling) -> Any:
@@ -201,18 +212,14 @@ def _read_as(kind: CellKind, cells: FileCells, spelling: Spelling) -> Any:
     return pc.coalesce(pc.if_else(fits, cells.values, None), read)
 
 
-def find_kind(first: FileCells, column: Number, spelling: Spelling) -> CellKind:
-    """What the values of a Number are: dates or durations only where most first cells are such.
+def find_kind(first: FileCells, spelling: Spelling) -> CellKind:
+    """What the values of a Number without bounds are: dates only where most first cells are such.
 
-    Bounds, where there are some, must leave room for most of them as well.
+    With bounds nothing is guessed: each date or duration is read if its seconds lie within them.
     """
     told, counts = first.telling(), dict[CellKind, int]()
     for kind in (CellKind.NUMBER, CellKind.TIME, CellKind.DURATION):
-        values = _read_as(kind, told, spelling).drop_null().to_numpy()
-        counts[kind] = len(values)
-        if kind is not CellKind.NUMBER and column.lower is not None:
-            inside = int(np.count_nonzero((values >= column.lower) & (values <= column.upper)))
-            counts[kind] *= 2 * inside > len(values)
+        counts[kind] = len(_read_as(kind, told, spelling).drop_null())
         if 2 * counts[kind] > len(told.texts):
             return kind
     return max(counts, key=lambda kind: counts[kind])

@@ -79,9 +79,9 @@ class Spellings:
     def reading(self, name: str, column: Column | None) -> Spelling:
         """How cells are read as a schema describes them."""
         spelling = self.of[name]
-        if not isinstance(column, Number) or isinstance(column, Date):
+        if not isinstance(column, Number) or isinstance(column, Date) or column.lower is not None:
             return spelling
-        return replace(spelling, numbers=find_kind(self._first[name], column, spelling))
+        return replace(spelling, numbers=find_kind(self._first[name], spelling))
 
     def numbers_of(self, columns: Mapping[str, Column]) -> tuple[str, ...]:
         """Which numbers are dates or durations in the file, in words."""

@@ -126,11 +126,22 @@ def test_a_number_of_a_schema_may_be_a_column_of_dates_or_durations(tmp_path):
     path = write_workbook(tmp_path / "t.xlsx", [["seen", "span"], *rows])
     file = TableFile(path)
     found = file.read(Schema({"seen": Number(0, 2e9), "span": Number()})).to_pydict()
-    assert found["seen"][19:] == [NEW_YEAR, None]
+    assert found["seen"][19:] == [NEW_YEAR, 5]  # both lie within the bounds
     assert found["span"][19:] == [30, None]
-    assert "dates in 'seen', durations in 'span'" in file.notes(kinds=False)[0]
+    assert "durations in 'span'" in file.notes(kinds=False)[0]
+    assert "dates in 'seen'" not in file.notes(kinds=False)[0]
     with pytest.raises(DataError, match="Most of the first rows of column 'seen'"):
         table(path, Schema({"seen": Number(0, 10)}))
+
+
+def test_with_bounds_no_row_decides_how_others_are_read(tmp_path):
+    """As many dates as numbers: one more of either would be most of them."""
+    even = [[dt.date(2025, 1, 1)]] * 10 + [[7]] * 10
+    for k, more in enumerate(([], [[dt.date(2025, 1, 1)]], [[7]])):
+        file = TableFile(write_workbook(tmp_path / f"t{k}.xlsx", [["x"], *even, *more]))
+        read = file.read(Schema({"x": Number(0, 2e9)})).to_pydict()["x"]
+        assert read[:20] == [NEW_YEAR] * 10 + [7] * 10
+        assert not file.notes(kinds=False)
 
 
 def test_the_first_sheet_is_read_and_others_are_told(tmp_path):
