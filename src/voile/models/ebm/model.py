@@ -17,6 +17,7 @@ from scipy.special import expit, softmax
 
 from voile.errors import SchemaError
 from voile.models.ebm.evidence import TermEvidence
+from voile.models.ebm.pair_term import PairTerm, pair_name
 from voile.models.history import Edit
 from voile.privacy.receipt import Receipt
 from voile.schema import Category, Number, Schema
@@ -133,6 +134,8 @@ class EBMModel:
         took them back. The same as `edits` if nothing ever was.
     whole_intercept_errors : ndarray of shape (outputs,), or None
         Standard deviation of the intercept by noise and sampling together, if it is known.
+    pairs : tuple of PairTerm
+        What pairs of columns add beyond their own terms.
     """
 
     terms: tuple[Term, ...]
@@ -145,6 +148,7 @@ class EBMModel:
     original: EBMModel | None = None
     history: tuple[Edit, ...] = ()
     whole_intercept_errors: NDArray[np.float64] | None = None
+    pairs: tuple[PairTerm, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.history:
@@ -177,6 +181,28 @@ class EBMModel:
             f"The model has no term {name!r}: it has {', '.join(repr(t.name) for t in self.terms)}."
         )
 
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """Names of all terms, then of all pairs."""
+        return (*(term.name for term in self.terms), *(pair.name for pair in self.pairs))
+
+    def pair(self, first: str, second: str) -> PairTerm:
+        """The term of two columns together, named in either order."""
+        for pair in self.pairs:
+            if pair.columns in ((first, second), (second, first)):
+                return pair
+        known = ", ".join(repr(pair.name) for pair in self.pairs) or "(there are none)"
+        raise SchemaError(
+            f"The model has no pair {pair_name(first, second)!r}: its pairs are {known}."
+        )
+
+    def with_pair(self, pair: PairTerm) -> EBMModel:
+        """The same model with one pair replaced."""
+        self.pair(*pair.columns)
+        return replace(
+            self, pairs=tuple(pair if one.columns == pair.columns else one for one in self.pairs)
+        )
+
     def with_term(self, term: Term) -> EBMModel:
         """The same model with one term replaced."""
         self[term.name]
@@ -187,15 +213,28 @@ class EBMModel:
     def contributions(
         self, columns: Mapping[str, NDArray[np.float64] | NDArray[np.int32]]
     ) -> NDArray[np.float64]:
-        """What each term adds to each row's score, shape (rows, terms, outputs).
+        """What each term and each pair adds to each row's score.
 
         Parameters
         ----------
         columns : mapping of str to ndarray of shape (rows,)
             Encoded public rows (`voile.privacy.public_rows.encode_public`).
+
+        Returns
+        -------
+        ndarray of shape (rows, terms + pairs, outputs)
+            In the order of `parts`.
         """
         parts = [term.scores[term.find_bins(columns[term.name])] for term in self.terms]
+        parts += [self._of_pair(pair, columns) for pair in self.pairs]
         return np.stack(parts, axis=1)
+
+    def _of_pair(
+        self, pair: PairTerm, columns: Mapping[str, NDArray[np.float64] | NDArray[np.int32]]
+    ) -> NDArray[np.float64]:
+        """What a pair adds to each row's score, shape (rows, outputs)."""
+        cells = pair.find_cells(*(columns[name] for name in pair.columns))
+        return np.asarray(pair.scores[cells])
 
     def scores(
         self, columns: Mapping[str, NDArray[np.float64] | NDArray[np.int32]]
@@ -205,6 +244,8 @@ class EBMModel:
         result = np.tile(self.intercept, (rows, 1))
         for term in self.terms:
             result += term.scores[term.find_bins(columns[term.name])]
+        for pair in self.pairs:
+            result += self._of_pair(pair, columns)
         return result
 
     def respond(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
