@@ -11,6 +11,8 @@ import numpy as np
 
 from voile import Category, Number, Schema, Unit
 from voile.models.ebm.cyclic import LeafSums
+from voile.models.ebm.grid_counts import GridCounts
+from voile.models.ebm.pair_cells import PairCells
 from voile.models.ebm.pairs import GROUPS, PairCounts
 from voile.models.ebm.queries import BinLayout, ResidualSizes, ResidualSums
 from voile.models.locally_linear.inputs import Inputs, KeptPoints
@@ -244,33 +246,56 @@ def layout_of(rng, schema, link=None):
     return forged(BinLayout, schema=schema, link=link, cuts=tuple(cuts), offsets=offsets)
 
 
-def state_of(rng, layout):
+def pairs_of(rng, layout):
+    """Grids of pairs; now and then with parts, columns or bins that are not there."""
+    widths = np.diff(layout.offsets)
+    result = []
+    for _ in range(rng.pick([0, 0, 1, 2])):
+        first, second = rng.below(len(widths)), rng.below(len(widths))
+        if rng.of(0.9):
+            first, second = min(first, second), max(first, second)
+        height, width = rng.pick([1, 2, 3, 20]), rng.pick([1, 2, 4, 64])
+        rows = rng.wholes(0, rng.pick([height] * 8 + [200]), int(widths[first]))
+        columns = rng.wholes(0, rng.pick([width] * 8 + [1]), int(widths[second]))
+        own = {"rows": rows, "columns": columns, "height": height, "width": width}
+        result.append(forged(PairCells, first=first, second=second, **own))
+    return tuple(result)
+
+
+def state_of(rng, layout, pairs=()):
     outputs = max(classes_of(layout.schema), 1) if layout.link == "softmax" else 1
-    cells = int(layout.offsets[-1])
+    cells = int(layout.offsets[-1]) + sum(one.height * one.width for one in pairs)
     scores = rng.array((cells, outputs), [-8.0, 0.0, 700.0], [9e99, -9e99, 0.0, 1e-300])
     return {"layout": layout, "scores": scores, "intercept": rng.array(outputs, [0.0, 9e99])}
 
 
 def residual_sums(rng, schema):
     layout = layout_of(rng, schema)
-    widths = np.diff(layout.offsets)
+    pairs = pairs_of(rng, layout)
+    widths = [*np.diff(layout.offsets), *(one.height * one.width for one in pairs)]
     mixing, excess = [], rng.pick([1.0] * 6 + [1.5, 40.0])
     for width, share in zip(widths, rng.generator.dirichlet(np.ones(len(widths))), strict=True):
         most = excess * 4096 * math.sqrt(share)
-        if rng.of(0.5):
+        if rng.of(0.5) or width > 100:
             one = np.trunc(rng.generator.choice([-1.0, 1.0], width) * most)
         else:
-            one = rng.generator.normal(size=(width, width))
+            one = rng.generator.normal(size=(rng.pick([width, width, 1]), width))
             one = np.trunc(one / np.linalg.norm(one, axis=0) * most)
         mixing.append(one.astype(np.int64))
     cap = rng.pick([0.5, 1.0, 2.0, 1e-9, 1e9, 1e-139, 1e139])
-    state = state_of(rng, layout)
-    return (layout,), forged(ResidualSums, **state, cap=cap, mixing=tuple(mixing))
+    state = state_of(rng, layout, pairs)
+    return (layout,), forged(ResidualSums, **state, cap=cap, mixing=tuple(mixing), pairs=pairs)
 
 
 def residual_sizes(rng, schema):
     layout = layout_of(rng, schema)
-    return (layout,), forged(ResidualSizes, **state_of(rng, layout))
+    pairs = pairs_of(rng, layout)
+    return (layout,), forged(ResidualSizes, **state_of(rng, layout, pairs), pairs=pairs)
+
+
+def grid_counts(rng, schema):
+    layout = layout_of(rng, schema)
+    return (layout,), forged(GridCounts, layout=layout, pairs=pairs_of(rng, layout))
 
 
 def leaf_sums(rng, schema):
@@ -503,6 +528,7 @@ MAKERS = {
     ResidualSizes: residual_sizes,
     LeafSums: leaf_sums,
     PairCounts: pair_counts,
+    GridCounts: grid_counts,
     PixelRanges: pixel_ranges,
     Directions: directions,
     ClassPoints: class_points,

@@ -28,6 +28,8 @@ from voile.explain.blackbox.synthetic.cells import CELLS
 from voile.explain.blackbox.synthetic.marginals import BinCounts, PairProducts, SignProducts
 from voile.models.ebm import queries as ebm_queries
 from voile.models.ebm.cyclic import LeafSums
+from voile.models.ebm.grid_counts import GridCounts
+from voile.models.ebm.pair_cells import PairCells, all_offsets
 from voile.models.ebm.pairs import GROUPS, PairCounts
 from voile.models.ebm.queries import (
     MIXING_BITS,
@@ -192,26 +194,47 @@ def layouts(draw, links=tuple(TARGETS)):
 
 
 @st.composite
-def scores_of(draw, layout):
+def pairs_of(draw, layout, least=0):
+    """Grids of some pairs of columns, coarse or with more cells than a byte can number."""
+    generator = np.random.default_rng(draw(st.integers(0, 10**6)))
+    widths = np.diff(layout.offsets)
+    result = []
+    for first, second in draw(
+        st.lists(st.sampled_from([(0, 1), (0, 2), (1, 2)]), min_size=least, max_size=3)
+    ):
+        height, width = draw(st.sampled_from([(1, 1), (2, 3), (5, 4), (20, 20), (64, 64)]))
+        rows = generator.integers(0, height, widths[first])
+        columns = generator.integers(0, width, widths[second])
+        result.append(PairCells(first, second, rows, columns, height, width))
+    return tuple(result)
+
+
+@st.composite
+def scores_of(draw, layout, pairs=()):
     """Scores and an intercept, tame or as large as no training makes them."""
     generator = np.random.default_rng(draw(st.integers(0, 10**6)))
-    cells = int(layout.offsets[-1])
+    cells = int(all_offsets(layout.offsets, pairs)[-1])
     scores = generator.normal(size=(cells, layout.outputs))
     extreme = draw(st.sampled_from([0.0, 8.0, 700.0]))
     scores += generator.choice([-extreme, 0.0, extreme], scores.shape)
     return scores, generator.choice([-8.0, -0.1, 0.0, 3.0], layout.outputs)
 
 
-def mixing_of(layout, generator, kinds, excess=1.0):
+def mixing_of(layout, generator, kinds, excess=1.0, pairs=()):
     """Columns of norm 1 times weights whose squares sum to 1; too long by a factor on demand."""
     weights = np.sqrt(generator.dirichlet(np.ones(len(kinds))))
     result = []
-    for k, (kind, weight) in enumerate(zip(kinds, weights, strict=True)):
-        bins = int(layout.offsets[k + 1] - layout.offsets[k])
+    widths = np.diff(all_offsets(layout.offsets, pairs)).tolist()
+    for bins, kind, weight in zip(widths, kinds, weights, strict=True):
         matrix = generator.choice([-1.0, 1.0], bins)
         if kind == "dense":
             matrix = generator.normal(size=(bins, bins)) + np.diag(3.0 * matrix)
             matrix = matrix / np.linalg.norm(matrix, axis=0)
+        if kind == "contrasts":
+            # The first has one at least, so that something is asked.
+            count = generator.integers(0 if result else 1, min(bins, 4) + 1)
+            matrix = generator.normal(size=(count, bins))
+            matrix = matrix / np.maximum(np.linalg.norm(matrix, axis=0), 1e-9)
         result.append(whole_mixing(matrix * excess, float(weight)))
     return tuple(result)
 
@@ -220,14 +243,27 @@ def mixing_of(layout, generator, kinds, excess=1.0):
 def residual_sums(draw):
     layout = draw(layouts())
     generator = np.random.default_rng(draw(st.integers(0, 10**6)))
-    kinds = draw(st.tuples(*[st.sampled_from(["dense", "diagonal"])] * 3))
+    pairs = draw(st.one_of(st.just(()), pairs_of(layout)))
+    kinds = draw(st.tuples(*[st.sampled_from(["dense", "diagonal", "contrasts"])] * 3))
+    # A dense matrix of thousands of cells takes long, and says no more.
+    small = ["diagonal", "contrasts"]
+    kinds = (*kinds, *(draw(st.sampled_from(small)) for _ in pairs))
     cap = draw(st.one_of(st.sampled_from([0.5, math.sqrt(0.5), 2.0]), st.floats(2.0**-9, 2.0)))
-    scores, intercept = draw(scores_of(layout))
-    return ResidualSums(layout, scores, intercept, cap, mixing_of(layout, generator, kinds))
+    scores, intercept = draw(scores_of(layout, pairs))
+    mixing = mixing_of(layout, generator, kinds, pairs=pairs)
+    return ResidualSums(layout, scores, intercept, cap, mixing, pairs)
 
 
-residual_sizes = layouts(("identity",)).flatmap(
-    lambda layout: scores_of(layout).map(lambda drawn: ResidualSizes(layout, *drawn))
+@st.composite
+def residual_sizes_of(draw):
+    layout = draw(layouts(("identity",)))
+    pairs = draw(st.one_of(st.just(()), pairs_of(layout)))
+    return ResidualSizes(layout, *draw(scores_of(layout, pairs)), pairs)
+
+
+residual_sizes = residual_sizes_of()
+grid_counts = layouts().flatmap(
+    lambda layout: pairs_of(layout, 1).map(lambda pairs: GridCounts(layout, pairs))
 )
 pair_counts = layouts().flatmap(
     lambda layout: st.integers(0, 10**6).map(
@@ -659,6 +695,7 @@ prepared = {
     ResidualSums: residual_sums(),
     ResidualSizes: residual_sizes,
     PairCounts: pair_counts,
+    GridCounts: grid_counts,
     Directions: st.builds(Directions, inputs_of()),
     Brightness: brightness(),
     **evaluated,
@@ -800,6 +837,7 @@ CELLS_OF_ROWS = [
     *simple,
     ResidualSizes,
     PairCounts,
+    GridCounts,
     *(c for c in evaluated if issubclass(c, CellQuery | ScoreCells)),
 ]
 

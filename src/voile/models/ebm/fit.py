@@ -13,6 +13,7 @@ from voile.models.ebm.binning import ColumnBins, TargetFacts, find_bins, lay_out
 from voile.models.ebm.curves import nearest_monotone
 from voile.models.ebm.cyclic import train_cyclic
 from voile.models.ebm.evidence import TermEvidence
+from voile.models.ebm.freeze_pairs import freeze_pair
 from voile.models.ebm.model import EBMModel, Link, Term
 from voile.models.ebm.queries import BinLayout
 from voile.models.ebm.settings import (
@@ -93,7 +94,15 @@ def _release(
         else:
             allowed = _monotone_shape(table.schema, settings.monotone)
             trained = train(
-                table, grant, layout, bins, target, rounds=rounds, shape=allowed, progress=progress
+                table,
+                grant,
+                layout,
+                bins,
+                target,
+                rounds=rounds,
+                shape=allowed,
+                wanted=schedule.wanted,
+                progress=progress,
             )
     return layout, bins, trained
 
@@ -186,6 +195,7 @@ def _freeze(
         whole_intercept_errors=None
         if trained.whole_intercept_errors is None
         else frozen(trained.whole_intercept_errors * unit),
+        pairs=tuple(freeze_pair(one, layout, unit) for one in trained.pairs),
     )
 
 

@@ -6,7 +6,7 @@ Sensitivities and proofs: docs/proofs/ebm.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from voile.errors import SettingError
 from voile.models.ebm.kernels import residual_sizes, residual_totals
 from voile.models.ebm.model import Link
+from voile.models.ebm.pair_cells import PairCells, all_offsets, check_pairs, with_pairs
 from voile.models.public_numbers import (
     check_classes,
     check_number,
@@ -31,6 +32,9 @@ MIXING_BITS = 12
 """Mixing matrices are whole numbers of 2^-12, so that a mixed sum of integers is exact."""
 
 BINS, SCALED_TARGET = "ebm bins", "ebm target"
+
+_PAIRED_ROWS = 8192
+"""Rows whose cells of pairs are held at once: they stay in the processor's cache."""
 
 LARGEST_SCORE = 1e100
 """Sums of scores must be numbers, too, and so must their products with a cap."""
@@ -161,7 +165,10 @@ class ResidualSums(Query):
     intercept : ndarray of shape (outputs,)
     cap : float
     mixing : tuple of ndarray of int64
-        Per term, shape (bins, bins), or (bins,) for a diagonal, in units of 2^-MIXING_BITS.
+        Per term and then per pair, shape (sums, bins), or (bins,) for a diagonal, in units of
+        2^-MIXING_BITS.
+    pairs : tuple of PairCells
+        Grids whose cells stand behind those of the layout, and are bins of terms like any other.
     """
 
     layout: BinLayout
@@ -169,17 +176,19 @@ class ResidualSums(Query):
     intercept: NDArray[np.float64]
     cap: float
     mixing: tuple[NDArray[np.int64], ...]
+    pairs: tuple[PairCells, ...] = ()
 
     columns = ()
 
     def __post_init__(self) -> None:
         check_state(self.scores, self.intercept, self.cap)
-        check_shapes(self.layout, self.scores, self.intercept)
+        check_shapes(self.layout, self.scores, self.intercept, self.pairs)
         check_mixing(self.mixing)
-        widths = np.diff(self.layout.offsets).tolist()
+        widths = np.diff(all_offsets(self.layout.offsets, self.pairs)).tolist()
         # None at all: for the bound alone.
         if len(self.mixing) not in (0, len(widths)) or any(
-            m.shape not in ((n,), (n, n)) for m, n in zip(self.mixing, widths, strict=False)
+            m.shape[-1:] != (n,) or m.ndim > 2 or len(m) > n
+            for m, n in zip(self.mixing, widths, strict=False)
         ):
             raise SettingError("Each term needs a mixing matrix of its bins.")
 
@@ -191,8 +200,8 @@ class ResidualSums(Query):
 
     @property
     def size(self) -> int:
-        """Cells times outputs."""
-        return int(self.scores.size)
+        """Mixed sums times outputs."""
+        return sum(map(len, self.mixing)) * self.layout.outputs
 
     @property
     def bound(self) -> float:
@@ -212,23 +221,25 @@ class ResidualSums(Query):
     def total(self, block: Block, grid: float) -> NDArray[np.int64]:
         """Exact: residuals in units of 2^MIXING_BITS grid steps, then whole-number mixing."""
         units = 1.0 / (grid * 2.0**MIXING_BITS)
-        layout = self.layout
-        sums = residual_totals(
-            layout.link,
-            block.kept[BINS],
-            block.kept[SCALED_TARGET],
-            layout.offsets,
-            self.scores,
-            self.intercept,
-            self.cap,
-            units,
-            block.weights,
-        )
-        result = np.zeros_like(sums)  # what no matrix covers is nothing
-        for k, matrix in enumerate(self.mixing):
-            part = layout.part(k)
-            result[part] = matrix[:, None] * sums[part] if matrix.ndim == 1 else matrix @ sums[part]
-        return result.ravel()
+        offsets = all_offsets(self.layout.offsets, self.pairs)
+        sums = np.zeros_like(self.scores, dtype=np.int64)
+        for part in parts_of(block, self.pairs):
+            sums += residual_totals(
+                self.layout.link,
+                with_pairs(part.kept[BINS], self.pairs),
+                part.kept[SCALED_TARGET],
+                offsets,
+                self.scores,
+                self.intercept,
+                self.cap,
+                units,
+                part.weights,
+            )
+        mixed = [
+            matrix[:, None] * sums[start:stop] if matrix.ndim == 1 else matrix @ sums[start:stop]
+            for matrix, start, stop in zip(self.mixing, offsets[:-1], offsets[1:], strict=False)
+        ]
+        return np.concatenate(mixed).ravel() if mixed else np.zeros(0, dtype=np.int64)
 
 
 @sendable
@@ -239,6 +250,7 @@ class ResidualSizes(CellQuery):
     layout: BinLayout
     scores: NDArray[np.float64]
     intercept: NDArray[np.float64]
+    pairs: tuple[PairCells, ...] = ()
 
     columns = ()
     size = len(SIZE_CUTS) + 2
@@ -247,7 +259,7 @@ class ResidualSizes(CellQuery):
         if self.layout.link != "identity":
             raise SettingError("Sizes of residuals are for regression alone.")
         check_state(self.scores, self.intercept, 1.0)
-        check_shapes(self.layout, self.scores, self.intercept)
+        check_shapes(self.layout, self.scores, self.intercept, self.pairs)
 
     def fits(self, prepared: Sequence[Preparation], schema: Schema) -> bool:
         """Whether rows keep the bins of this layout."""
@@ -255,13 +267,18 @@ class ResidualSizes(CellQuery):
 
     def cells(self, block: Block) -> Sequence[NDArray[np.int64]]:
         """Cell of each row's residual; rows without a target fall into the last."""
-        sizes = residual_sizes(
-            block.kept[BINS],
-            block.kept[SCALED_TARGET],
-            self.layout.offsets,
-            self.scores,
-            self.intercept,
-        )
+        offsets = all_offsets(self.layout.offsets, self.pairs)
+        parts = [
+            residual_sizes(
+                with_pairs(part.kept[BINS], self.pairs),
+                part.kept[SCALED_TARGET],
+                offsets,
+                self.scores,
+                self.intercept,
+            )
+            for part in parts_of(block, self.pairs)
+        ]
+        sizes = np.concatenate(parts) if parts else np.zeros(0)
         found = np.searchsorted(SIZE_CUTS, sizes, side="right")
         found[sizes < 0] = self.size - 1
         return [found]
@@ -272,12 +289,24 @@ def keeps(prepared: Sequence[Preparation], layout: BinLayout) -> bool:
     return last_kept(prepared, BinLayout) is layout
 
 
+def parts_of(block: Block, pairs: Sequence[PairCells]) -> Iterator[Block]:
+    """The rows in parts, where cells of pairs are made for each part anew and not kept."""
+    step = _PAIRED_ROWS if pairs else max(block.rows, 1)
+    for start in range(0, block.rows, step):
+        yield block.part(start, start + step) if pairs else block
+
+
 def check_shapes(
-    layout: BinLayout, scores: NDArray[np.float64], intercept: NDArray[np.float64]
+    layout: BinLayout,
+    scores: NDArray[np.float64],
+    intercept: NDArray[np.float64],
+    pairs: Sequence[PairCells] = (),
 ) -> None:
     """Refuse scores for other cells than the layout's: kernels would read beyond their end."""
     outputs = layout.outputs
-    if scores.shape != (int(layout.offsets[-1]), outputs) or intercept.shape != (outputs,):
+    check_pairs(pairs, layout.offsets)
+    cells = int(all_offsets(layout.offsets, pairs)[-1])
+    if scores.shape != (cells, outputs) or intercept.shape != (outputs,):
         raise SettingError("The scores of a round must be those of the layout's cells.")
 
 

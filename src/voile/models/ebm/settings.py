@@ -9,6 +9,13 @@ from typing import Annotated, Literal
 import numpy as np
 
 from voile.errors import SchemaError, SettingError
+from voile.models.ebm.interactions import (
+    Interactions,
+    WantedPairs,
+    check_interactions,
+    find_wanted,
+    read_interactions,
+)
 from voile.models.setting_checks import (
     DISCOVERY,
     CheckedSettings,
@@ -31,6 +38,8 @@ CATEGORIES_ACCESS = "levels of categories"
 ROUNDS_ACCESS = "rounds"
 SIZES_ACCESS = "sizes of residuals"
 PAIRS_ACCESS = "pairs of columns"
+CHOICE_ACCESS = "choice of pairs"
+GRIDS_ACCESS = "cells of pairs"
 STEPS_ACCESS = "cyclic steps"
 
 SIZE_ROUNDS = (1, 2, 4, 8, 12, 16)
@@ -40,6 +49,9 @@ _TARGET, _BINS, _SIZES = 0.01, 0.1, 0.02
 _PAIRS_EACH, _PAIRS_LEAST, _PAIRS_MOST = 0.0065, 0.05, 0.12
 """Shares of mu^2; that of the pair tables grows with the columns, as their noise does. The rounds
 have the rest."""
+
+_CHOICE, _GRIDS = 0.04, 0.01
+"""Of what the rounds have, for the choice of pairs and for the counts of their cells."""
 
 _NUMBER_WEIGHT = 3.0
 """A tree of counts has three levels: this gives its nodes the noise of a level of a category."""
@@ -57,10 +69,12 @@ class Settings(CheckedSettings):
     rounds: Annotated[int | None, or_auto(count(1, 100_000))] = None
     bins: Annotated[int | None, or_auto(count(2, 1024))] = None
     monotone: Mapping[str, Direction] = field(default_factory=dict)
+    interactions: Interactions | None = None
     random_state: int | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        object.__setattr__(self, "interactions", read_interactions(self.interactions))
         object.__setattr__(self, "monotone", dict(self.monotone or {}))
         for name, direction in self.monotone.items():
             if direction not in ("increasing", "decreasing"):
@@ -79,10 +93,13 @@ class Schedule:
     settings : Settings
     rounds : int
         Looks at the rows, or passes over all columns ("cyclic").
+    wanted : WantedPairs or None
+        Which pairs of columns may become terms; None if none may.
     """
 
     settings: Settings
     rounds: int
+    wanted: WantedPairs | None = None
 
     @property
     def cyclic(self) -> bool:
@@ -94,13 +111,19 @@ def choose(settings: Settings, schema: Schema) -> Schedule:
     """The schedule of training, by the rule where nothing was asked for."""
     usual = _REGRESSION_ROUNDS if isinstance(schema.target, Number) else _ROUNDS
     rounds = settings.rounds or (_EPOCHS if settings.method == "cyclic" else usual)
-    return Schedule(settings, rounds)
+    return Schedule(settings, rounds, _wanted(settings, schema, rounds))
+
+
+def _wanted(settings: Settings, schema: Schema, rounds: int) -> WantedPairs | None:
+    if settings.method == "cyclic":
+        return None
+    return find_wanted(settings.interactions, schema, settings.monotone, rounds)
 
 
 def plan_shape(schema: Schema, schedule: Schedule, delta: float) -> Plan:
     """Every access of a fit with its share of mu^2."""
     if not schedule.cyclic:
-        return Plan(tuple(_steps(schema, schedule.rounds, delta)))
+        return Plan(tuple(_steps(schema, schedule.rounds, delta, schedule.wanted)))
     # One access per epoch and column.
     steps = [s for s in _steps(schema, 1, delta) if s.label != ROUNDS_ACCESS]
     left = 1.0 - (DISCOVERY if not schema.known else 0.0)
@@ -109,7 +132,9 @@ def plan_shape(schema: Schema, schedule: Schedule, delta: float) -> Plan:
     return Plan((*steps, gaussian_step(STEPS_ACCESS, share, count=accesses)))
 
 
-def _steps(schema: Schema, rounds: int, delta: float) -> list[Step]:
+def _steps(
+    schema: Schema, rounds: int, delta: float, wanted: WantedPairs | None = None
+) -> list[Step]:
     numbers, categories = len(schema.numbers), len(schema.categories)
     found = discovery_shape(schema, DISCOVERY, delta)
     left = 1.0 - (DISCOVERY if found else 0.0)
@@ -132,6 +157,11 @@ def _steps(schema: Schema, rounds: int, delta: float) -> list[Step]:
             pairs = min(max(_PAIRS_EACH * len(schema), _PAIRS_LEAST), _PAIRS_MOST)
             steps.append(gaussian_step(PAIRS_ACCESS, left * pairs))
             rest -= pairs
+    if wanted is not None:
+        if not wanted.named:
+            steps.append(gaussian_step(CHOICE_ACCESS, left * rest * _CHOICE))
+        steps.append(gaussian_step(GRIDS_ACCESS, left * rest * _GRIDS))
+        rest *= 1.0 - _GRIDS - (0.0 if wanted.named else _CHOICE)
     steps.append(gaussian_step(ROUNDS_ACCESS, left * rest, count=rounds))
     return steps
 
@@ -169,6 +199,7 @@ def check(schema: Schema, settings: Settings) -> None:
         for name, column in schema.items()
         if isinstance(column, Number) or (column.ordered and column.levels)
     ]
+    check_interactions(settings.interactions, schema, settings.monotone, settings.method)
     for name in settings.monotone:
         if name not in ordered:
             raise SchemaError(

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from voile.models.ebm.binning import ColumnBins
 from voile.models.ebm.evidence import TermEvidence
 from voile.models.ebm.losses import TrainingLoss, against_rest
+from voile.models.ebm.pair_grid import ReleasedPair
 from voile.models.ebm.smoothing import Smoothed, Smoother, plain_smoother, shaped_smoother
 
 Floats = NDArray[np.float64]
@@ -92,7 +93,7 @@ class TermState:
             if response.ndim == 1:
                 variance = response**2 * self.smoother.noise
             else:
-                variance = np.einsum("ij,jk,ik->i", response, self.smoother.noise, response)
+                variance = ((response @ self.smoother.noise) * response).sum(axis=1)
             # By the weight, not the smaller variance: an upper estimate, because what the noise of
             # other columns does to these scores is not in it.
             columns.append(np.sqrt(np.maximum(variance, 0.0) / self.weight))
@@ -114,6 +115,7 @@ class ReleasedTerms:
     whole_errors: Floats | None = None
     whole_intercept_errors: Floats | None = None
     evidence: tuple[TermEvidence, ...] | None = None
+    pairs: tuple[ReleasedPair, ...] = ()
 
 
 def start_term(

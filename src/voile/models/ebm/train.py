@@ -16,6 +16,13 @@ from threadpoolctl import threadpool_limits
 
 from voile.models.ebm.binning import ColumnBins, TargetFacts
 from voile.models.ebm.evidence import TermEvidence
+from voile.models.ebm.interactions import WantedPairs, joining_round
+from voile.models.ebm.joined_pairs import (
+    PAIR_SHARE_ROUNDS,
+    JoinedPairs,
+    JoiningFacts,
+    join_pairs,
+)
 from voile.models.ebm.losses import SoftmaxLoss, TrainingLoss, squared_loss, start_of
 from voile.models.ebm.model import Link
 from voile.models.ebm.pairs import ColumnPairs, PairCounts, group_bins
@@ -76,6 +83,7 @@ def train(
     *,
     rounds: int,
     shape: Callable[[int, Floats, Floats], Floats] | None = None,
+    wanted: WantedPairs | None = None,
     progress: Callable[[int], None] = lambda done: None,
 ) -> ReleasedTerms:
     """Train all terms together.
@@ -91,6 +99,8 @@ def train(
     shape : callable, optional
         Given a term's number, scores of shape (bins,) and weights, returns the nearest scores that
         are allowed (monotone terms).
+    wanted : WantedPairs, optional
+        Which pairs of columns may become terms; the grant holds the accesses for it.
     progress : callable
         Told the number of rounds done.
     """
@@ -98,7 +108,7 @@ def train(
     # Many small matrices: threads inside the linear algebra, or around it, cost more than they
     # bring.
     with threadpool_limits(1, user_api="blas"):
-        return _Training(table, grant, layout, bins, target, rounds, shape).run(progress)
+        return _Training(table, grant, layout, bins, target, rounds, shape, wanted).run(progress)
 
 
 class _Training:
@@ -113,13 +123,15 @@ class _Training:
         target: TargetFacts,
         rounds: int,
         shape: Callable[[int, Floats, Floats], Floats] | None,
+        wanted: WantedPairs | None,
     ) -> None:
         self.table, self.grant, self.layout, self.rounds = table, grant, layout, rounds
-        self.target, self.shape = target, shape
+        self.target, self.shape, self.wanted = target, shape, wanted
+        self.bins, self.offsets = bins, layout.offsets
+        self.joined: JoinedPairs | None = None
         self.outputs = layout.outputs
         self.loss, self.intercept, self.unit = start_of(layout.link, target)
-        event = grant.plan[ROUNDS_ACCESS]
-        self.multiplier = event.noise_multiplier if isinstance(event, Gaussian) else 0.0
+        self.multiplier = self._multiplier(ROUNDS_ACCESS)
         self.scores = np.zeros((int(layout.offsets[-1]), self.outputs))
         self.terms = [self._term(one) for one in bins]
         self.shares = np.full(len(self.terms), 1.0 / len(self.terms))
@@ -135,12 +147,19 @@ class _Training:
 
     # -- noise --------------------------------------------------------------------------------
 
+    def _multiplier(self, access: str) -> float:
+        event = self.grant.plan[access]
+        return event.noise_multiplier if isinstance(event, Gaussian) else 0.0
+
     @property
     def deviation(self) -> float:
         """Standard deviation of the noise of one round; without noise a trace of it."""
+        return self._deviation_of(self.multiplier)
+
+    def _deviation_of(self, multiplier: float) -> float:
         query = self._query(())
         scale = (
-            self.multiplier
+            multiplier
             * query.sensitivity(self.grant.relation)
             * self.table.weight_per_unit
             * self.table.noise_growth
@@ -148,7 +167,8 @@ class _Training:
         return max(scale, 1e-2 * self.loss.cap) / self.loss.gain
 
     def _query(self, mixing: tuple[NDArray[np.int64], ...]) -> ResidualSums:
-        return ResidualSums(self.layout, self.scores, self.intercept, self.loss.cap, mixing)
+        cells = self.joined.cells if self.joined else ()
+        return ResidualSums(self.layout, self.scores, self.intercept, self.loss.cap, mixing, cells)
 
     # -- terms --------------------------------------------------------------------------------
 
@@ -167,10 +187,18 @@ class _Training:
 
     @property
     def _term_count(self) -> int:
-        return len(self.layout.offsets) - 1
+        return len(self.offsets) - 1
+
+    def _at(self, k: int) -> slice:
+        """Cells of a term or pair."""
+        return slice(int(self.offsets[k]), int(self.offsets[k + 1]))
 
     def _part(self, k: int) -> Floats:
-        return self.scores[self.layout.part(k)]
+        return self.scores[self._at(k)]
+
+    def _base(self, k: int) -> Floats | float:
+        """What others say of just the cells of a term: a pair's columns, or a column's pairs."""
+        return 0.0 if self.joined is None else self.joined.base(k, self.scores)
 
     def _spreads(self) -> Floats:
         """Variance of each term's scores over the rows, shape (terms, outputs)."""
@@ -181,7 +209,10 @@ class _Training:
         return np.stack(parts)
 
     def _others(self, spreads: Floats, k: int) -> Floats:
-        rest: Floats = np.minimum(spreads.sum(axis=0) - spreads[k], _LARGEST_SPREAD)
+        own = spreads[k]
+        if self.joined is not None:
+            own = own + sum(spreads[one] for one in self.joined.columns_of(k))
+        rest: Floats = np.minimum(spreads.sum(axis=0) - own, _LARGEST_SPREAD)
         return rest[:, None]
 
     # -- rounds -------------------------------------------------------------------------------
@@ -191,14 +222,18 @@ class _Training:
         classification = self.layout.link != "identity"
         averaged = max(round(_AVERAGED * self.rounds), 1) if classification else 1
         kept: list[tuple[Floats, Floats]] = []
+        joining = joining_round(self.rounds) if self.wanted else self.rounds
         for number in range(self.rounds):
             if number in SIZE_ROUNDS and not classification:
                 self._measure_residuals()
-            if number in _SHARE_ROUNDS:
+            if number == joining:
+                self._join()
+            since = number - joining if self.joined else -1
+            if number in _SHARE_ROUNDS or since in PAIR_SHARE_ROUNDS:
                 self._share_out(first=number == 0)
             self.settled = number >= int(_SETTLING[self.layout.link] * self.rounds)
             anew = number < _SMOOTHED_ANEW or number % _EVERY == 0 or number == self.rounds - 1
-            self._round(first=number == 0, anew=anew)
+            self._round(first=number == 0, anew=anew or 0 <= since < _SMOOTHED_ANEW)
             if number >= self.rounds - averaged:
                 kept.append((self.scores, self.intercept))
             progress(number + 1)
@@ -211,14 +246,15 @@ class _Training:
         whole = np.concatenate([term.whole_errors(per_unit) for term in self.terms])
         evidence = tuple(self._weigh(k, noisy=not exact) for k in range(self._term_count))
         sampled = np.hypot(noise * (not exact), self._intercept_sampling())
-        return ReleasedTerms(scores, errors, intercept, noise, whole, sampled, evidence)
+        released = ReleasedTerms(scores, errors, intercept, noise, whole, sampled, evidence)
+        return released if self.joined is None else self.joined.part_from(released)
 
     def _weigh(self, k: int, *, noisy: bool) -> TermEvidence:
         """What the released sums say of a term by themselves."""
         term, spread = self.terms[k], self._others(self._spreads(), k)
-        cross = None if self.pairs is None else self.pairs.others(self.scores[:, 0])[:, None]
-        left = 0.0 if cross is None else cross[self.layout.part(k)]
-        now = self._part(k)
+        cross = self._cross()
+        left = 0.0 if cross is None or not self._is_column(k) else cross[self._at(k)]
+        now = self._part(k) + self._base(k)
         found = weigh_term(term, self.loss, self.intercept, now, spread, left, self.unit)
         return found.of_units(self.table.weight_per_unit, noisy=noisy)
 
@@ -236,7 +272,8 @@ class _Training:
         slopes = []
         for k, term in enumerate(self.terms):
             spread = np.full((self.outputs, 1), 0.5) if first else self._others(spreads, k)
-            slope = self.loss.curvature(self.intercept, self._part(k), spread).mean(axis=1)
+            at = self._part(k) + self._base(k)
+            slope = self.loss.curvature(self.intercept, at, spread).mean(axis=1)
             slopes.append(slope * term.counts)
         self.shares = share_out(
             [t.smoother for t in self.terms],
@@ -254,7 +291,8 @@ class _Training:
 
     def _measure_residuals(self) -> None:
         """Set the clip of the next round by a noised histogram of absolute residuals."""
-        query = ResidualSizes(self.layout, self.scores, self.intercept)
+        cells = self.joined.cells if self.joined else ()
+        query = ResidualSizes(self.layout, self.scores, self.intercept, cells)
         release = gaussian_sum(self.table, query, self.grant.take(SIZES_ACCESS))
         edges = np.concatenate([[0.0], SIZE_CUTS, [2.0]])
         loss = squared_loss((edges[1:] + edges[:-1]) / 2, release.values[:-1], edges[1:])
@@ -267,61 +305,108 @@ class _Training:
         if self.best is None or loss.cap <= self.best[0]:
             self.best = (loss.cap, self.scores, self.intercept, loss)
 
-    def _round(self, *, first: bool, anew: bool) -> None:
-        deviation = self.deviation
+    def _is_column(self, k: int) -> bool:
+        """Whether a term is a column's, not a pair's."""
+        return k < len(self.bins)
+
+    def _cross(self) -> Floats | None:
+        """What the other columns add to each bin's sum, if counts of all pairs tell it."""
+        if self.pairs is None:
+            return None
+        return self.pairs.others(self._curves()[:, 0])[:, None]
+
+    def _curves(self) -> Floats:
+        """Scores of the columns, with what pairs add to them, shape (cells, outputs)."""
+        curves = self.scores[: int(self.layout.offsets[-1])]
+        return curves if self.joined is None else curves + self.joined.margins(self.scores)
+
+    def _join(self) -> None:
+        """Let pairs become terms, if any are worth it; else use their accesses for rounds."""
+        assert self.wanted is not None
+        facts = JoiningFacts(
+            self.layout,
+            self.bins,
+            self.terms,
+            self.scores,
+            self.intercept,
+            self.loss,
+            self._spreads(),
+            self.unit,
+            self.target.rows,
+            _scarce(self.target),
+            lambda access: self._deviation_of(self._multiplier(access)) * self.loss.gain,
+            self.rounds,
+            self.deviation**2 / (self.rounds - joining_round(self.rounds)),
+        )
+        self.joined = join_pairs(
+            self.wanted,
+            facts,
+            lambda query, access: gaussian_sum(self.table, query, self.grant.take(access)),
+            lambda access: self._round(first=False, anew=False, access=access),
+        )
+        if self.joined is None:
+            return
+        cells = self.joined.cell_count
+        self.scores = np.vstack([self.scores, np.zeros((cells, self.outputs))])
+        if self.best is not None:
+            cap, scores, intercept, loss = self.best
+            self.best = (cap, np.vstack([scores, np.zeros((cells, self.outputs))]), intercept, loss)
+        self.offsets = self.joined.offsets
+        self.terms = [*self.terms, *self.joined.states]
+
+    def _round(self, *, first: bool, anew: bool, access: str = ROUNDS_ACCESS) -> None:
+        deviation = self._deviation_of(self._multiplier(access))
         query = self._query(self.mixing)
-        release = gaussian_sum(self.table, query, self.grant.take(ROUNDS_ACCESS))
+        release = gaussian_sum(self.table, query, self.grant.take(access))
         values = release.values.reshape(-1, self.outputs) * 2.0**MIXING_BITS / self.loss.gain
         spreads = self._spreads()
         self.age = self.discount * self.age + 1.0
         damping = 1.0 / (1.0 + 2.0 / self.age)
         steps = np.zeros_like(self.scores)
-        others = None if self.pairs is None else self.pairs.others(self.scores[:, 0])[:, None]
+        others, bases = self._cross(), [self._base(k) for k in range(len(self.terms))]
 
         def take_in(k: int) -> tuple[Floats, float]:
             """One term's step; its sums over all bins, and the variance of their noise."""
-            term, part = self.terms[k], self.layout.part(k)
+            term, part = self.terms[k], self._at(k)
             sums = _times(self.unmixing[k], values[part])
             variance = deviation**2 / self.shares[k]
-            cross = 0.0 if others is None else others[part]
-            spread = self._others(spreads, k)
-            steps[part] = damping * self._step(k, term, sums, variance, spread, cross, anew)
+            cross = 0.0 if others is None or not self._is_column(k) else others[part]
+            now, spread = self._part(k) + bases[k], self._others(spreads, k)
+            # What a round releases plus what the model explained already estimates the same thing.
+            counts = term.counts[:, None]
+            explained = counts * self.loss.response(self.intercept, now, spread) + cross
+            term.average(sums + explained, variance, self.discount, settled=self.settled)
+            if self._is_column(k) or self.pairs is None:
+                steps[part] = self._step(k, spread, cross, bases[k], anew)
+                steps[part] *= damping if self._is_column(k) else self.joined.damping
             return sums.sum(axis=0), variance * float(term.smoother.noise.sum())
 
+        if self.joined is not None:
+            self.joined.grow_older(self.discount)
         told = [take_in(k) for k in range(len(self.terms))]
         totals, doubts = [total for total, _ in told], [doubt for _, doubt in told]
         if self.pairs is not None:
-            steps = self._sweep(self.pairs)
+            self._sweep_all(self.pairs, steps, spreads, anew)
         elif self.layout.link != "identity":
-            largest = sum(
-                float(np.abs(steps[self.layout.part(k)]).max()) for k in range(len(self.terms))
-            )
+            largest = sum(float(np.abs(steps[self._at(k)]).max()) for k in range(len(self.terms)))
             steps *= min(1.0, _TRUST / max(largest, 1e-12))
         self.scores = self.scores + steps
         if not first or self.layout.link == "identity":
             self._move_intercept(np.array(totals), np.array(doubts), spreads)
 
     def _step(
-        self,
-        k: int,
-        term: TermState,
-        sums: Floats,
-        variance: float,
-        spread: Floats,
-        cross: Floats | float,
-        anew: bool,
+        self, k: int, spread: Floats, cross: Floats | float, base: Floats | float, anew: bool
     ) -> Floats:
         """Change of a term's scores, shape (bins, outputs)."""
-        now, counts = self._part(k), term.counts[:, None]
-        explained = counts * self.loss.response(self.intercept, now, spread) + cross
-        # What a round releases plus what the model explained already estimates the same thing.
-        term.average(sums + explained, variance, self.discount, settled=self.settled)
-        slope = counts * self.loss.curvature(self.intercept, now, spread)
-        scatter = counts * self.loss.variance(self.intercept, now, spread)
+        term, now = self.terms[k], self._part(k)
+        counts, at = term.counts[:, None], now + base
+        slope = counts * self.loss.curvature(self.intercept, at, spread)
+        scatter = counts * self.loss.variance(self.intercept, at, spread)
         result = np.empty_like(now)
-        residual = term.sums - explained
+        residual = term.sums - (counts * self.loss.response(self.intercept, at, spread) + cross)
         term.scatter = scatter
-        if anew:
+        unit = self.unit if self._is_column(k) else self.joined.unit
+        if anew or not term.smoothed:
             term.smoothed = [
                 smooth(
                     term.smoother,
@@ -331,14 +416,16 @@ class _Training:
                     scatter[:, o],
                     term.weights,
                     self._noise(term),
-                    self.unit,
+                    unit,
                 )
                 for o in range(self.outputs)
             ]
             term.scale = float(np.mean([one.scale for one in term.smoothed]))
         for o, found in enumerate(term.smoothed):
             scores = found.scores(residual[:, o] + slope[:, o] * now[:, o], slope[:, o])
-            if self.shape is not None:
+            if not self._is_column(k):
+                scores = self.joined.without_curves(k, scores)
+            elif self.shape is not None:
                 scores = self.shape(k, scores, term.counts)
             result[:, o] = np.clip(scores, -_LARGEST_SCORE, _LARGEST_SCORE) - now[:, o]
         return np.clip(result, -1.5, 1.5)
@@ -351,18 +438,32 @@ class _Training:
         """
         return term.variance if self.layout.link == "identity" else 1.0 / term.weight
 
+    def _sweep_all(self, pairs: ColumnPairs, steps: Floats, spreads: Floats, anew: bool) -> None:
+        """Steps of all columns together, then those of each pair from where the others will be."""
+        columns, before = int(self.layout.offsets[-1]), self.scores
+        steps[:columns] = self._sweep(pairs)
+        if self.joined is None:
+            return
+        for k in range(len(self.bins), len(self.terms)):
+            self.scores = before + steps
+            step = self._step(k, self._others(spreads, k), 0.0, self._base(k), anew)
+            steps[self._at(k)] = self.joined.damping * step
+        self.scores = before
+
     def _sweep(self, pairs: ColumnPairs) -> Floats:
-        """Solve for all terms together, as far as the pairs tell: free Gauss-Seidel sweeps."""
-        scores = self.scores[:, 0].copy()
+        """Solve for all columns together, as far as the pairs tell: free Gauss-Seidel sweeps."""
+        columns = int(self.layout.offsets[-1])
+        scores = self.scores[:columns, 0].copy()
+        added = self._curves()[:, 0] - scores
         for _ in range(_SWEEPS):
-            for k, term in enumerate(self.terms):
+            for k, term in enumerate(self.terms[: len(self.bins)]):
                 part = self.layout.part(k)
-                left = term.sums[:, 0] - term.counts * self.intercept[0]
-                left = left - pairs.others_of(k, scores)
+                left = term.sums[:, 0] - term.counts * (self.intercept[0] + added[part])
+                left = left - pairs.others_of(k, scores + added)
                 found = term.smoothed[0].scores(left, term.counts)
                 scores[part] = found if self.shape is None else self.shape(k, found, term.counts)
         # Scaled targets lie in [-1, 1]; no score needs to leave [-2, 2].
-        return self.swept * (np.clip(scores, -2.0, 2.0)[:, None] - self.scores)
+        return self.swept * (np.clip(scores, -2.0, 2.0)[:, None] - self.scores[:columns])
 
     def _move_intercept(self, totals: Floats, doubts: Floats, spreads: Floats) -> None:
         """Every term's sums add up to the same total: their weighted mean moves the intercept."""
@@ -378,6 +479,13 @@ class _Training:
         step = np.clip(total / np.maximum(steep, 1e-9), -0.3, 0.3)
         self.intercept = self.intercept + step
         self.intercept_variance = (1.0 / (1.0 / doubts).sum()) / np.maximum(slope, 1e-9) ** 2
+
+
+def _scarce(target: TargetFacts) -> float:
+    """Rows of a class that is not the largest, on average; all rows of a regression."""
+    if not len(target.counts):
+        return target.rows
+    return (target.rows - float(target.counts.max())) / max(len(target.counts) - 1, 1)
 
 
 def _inverse(matrix: NDArray[np.int64]) -> Floats:
