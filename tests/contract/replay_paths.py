@@ -48,6 +48,7 @@ from voile import (
     summarize,
 )
 from voile.errors import NothingFound
+from voile.models.ebm import joined_pairs, pair_choice
 from voile.privacy.events import Approximate, Gaussian, Laplace, Plan, PoissonGaussian, Pure
 from voile.privacy.mechanisms import (
     aggregate_mean,
@@ -147,6 +148,19 @@ def fit(
         return model, model.predict(shown)
 
     return run
+
+
+def chosen_pairs(run):
+    """The same run where every candidate is clear enough: a few rows would choose none."""
+
+    def run_choosing(rows, ledger):
+        with (
+            patch.object(joined_pairs, "worth_choosing", lambda *noises: True),
+            patch.object(pair_choice, "ENTRY", -math.inf),
+        ):
+            return run(rows, ledger)
+
+    return run_choosing
 
 
 def dated(run):
@@ -619,6 +633,24 @@ def make_paths():
         ),
         # additive models
         Path("EBM", fit(EBMClassifier, rounds=3), (_SUMS, "EBMClassifier"), fast=3),
+        Path(
+            "EBM, pairs named",
+            fit(EBMClassifier, rounds=4, bins=4, interactions=[("n", "u"), ("c", "n")]),
+            (_SUMS, "EBMClassifier"),
+            fast=3,
+        ),
+        Path(
+            "EBM, pairs named, a number, weighted",
+            fit(EBMRegressor, target=NUMBER, rounds=4, interactions=[("u", "c")], weighted=True),
+            (_SUMS, "EBMRegressor"),
+            target=NUMBER,
+        ),
+        Path(
+            "EBM, pairs chosen",
+            chosen_pairs(fit(EBMClassifier, target=THREE, rounds=5, bins=4)),
+            (_SUMS, "EBMClassifier"),
+            target=THREE,
+        ),
         Path(
             "EBM, cyclic", fit(EBMClassifier, method="cyclic", rounds=2), (_SUMS, "EBMClassifier")
         ),

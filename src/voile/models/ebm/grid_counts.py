@@ -1,6 +1,6 @@
 """How many rows lie in each cell of the grids of pairs that were chosen.
 
-One access for all of them; sensitivity and proof: docs/proofs/ebm.md.
+One access for all of them; sensitivity and proof: docs/proofs/pairs.md.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which pairs of columns a user wants as terms: the setting, its checks, and what follows from it."""
+"""Which pairs of columns a user wants as terms: the setting, its checks, what follows."""
 
 from __future__ import annotations
 

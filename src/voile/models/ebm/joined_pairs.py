@@ -2,7 +2,7 @@
 
 After some rounds of the columns alone, one access scores the candidates, one counts the rows of
 those that were chosen, and from then on pairs are terms like any other. An access for which nothing
-is left to do is used as a further round. Proof: docs/proofs/ebm.md.
+is left to do is used as a further round. Proof: docs/proofs/pairs.md.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A few contrasts of every candidate's residuals are released together. The score of a pair is the log
 Bayes factor of "the columns do something together" against "privacy noise and sampling alone".
-Sensitivity: docs/proofs/ebm.md (the contrasts are mixing matrices of coarse grids).
+Sensitivity: docs/proofs/pairs.md (the contrasts are mixing matrices of coarse grids).
 """
 
 from __future__ import annotations
@@ -257,6 +257,6 @@ def choose_pairs(scored: Sequence[ScoredPair], most: int, entry: float = ENTRY) 
             break
         columns = (pair.first, pair.second)
         busy = [sum(k in (one.first, one.second) for one in chosen) for k in columns]
-        if pair.score > entry and max(busy) < _MOST_EACH:
+        if pair.score > ENTRY and max(busy) < _MOST_EACH:
             chosen.append(pair)
     return chosen

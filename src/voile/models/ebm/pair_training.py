@@ -146,7 +146,7 @@ def margins(grid: Grid, counts: Floats, scores: Floats) -> tuple[Floats, Floats]
 
 
 def curve_projection(grid: Grid, counts: Floats) -> Floats:
-    """What sums of two curves can say of scores: its least squares fit by counts, (cells, cells)."""
+    """What sums of two curves can say of scores, by least squares, shape (cells, cells)."""
     design = _curve_design(grid)
     root = np.sqrt(counts / counts.sum())[:, None]
     return np.asarray(design @ np.linalg.pinv(design * root) * root.T)
