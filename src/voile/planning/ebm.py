@@ -123,7 +123,7 @@ def _set_up(facts: ForecastFacts, budget: Budget) -> _Setting:
     if link == "identity":
         # Residuals are taken as normal, and cut where the fit cuts them.
         cap = float(np.clip(left * norm.ppf((1 + INSIDE) / 2), 2.0**-9, 2.0))
-        loss = SquaredLoss(cap, INSIDE, left**2)
+        loss = SquaredLoss(cap, INSIDE, left**2, cap)
         intercept, unit = np.zeros(1), relative**2
     else:
         target = TargetFacts(float(facts.rows), counts, 0.0, 1.0, none, none)

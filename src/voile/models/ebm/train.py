@@ -23,7 +23,13 @@ from voile.models.ebm.joined_pairs import (
     JoiningFacts,
     join_pairs,
 )
-from voile.models.ebm.losses import SoftmaxLoss, TrainingLoss, squared_loss, start_of
+from voile.models.ebm.losses import (
+    ClipPrices,
+    SoftmaxLoss,
+    TrainingLoss,
+    squared_loss,
+    start_of,
+)
 from voile.models.ebm.model import Link
 from voile.models.ebm.pairs import ColumnPairs, PairCounts, group_bins
 from voile.models.ebm.queries import (
@@ -67,8 +73,12 @@ changes little in between, and costs more than the pass over a hundred thousand 
 _SWEEPS = 6
 """Passes over the terms when they are solved for together (regression)."""
 
+_FREEDOM, _REMEMBERED = 6.0, 7.0
+"""Numbers that a smoothed term is free in, and rounds whose sums count, of all that were averaged
+with a discount: what the clip of a regression rests on."""
+
 _WORSE = 1.5
-"""Growth of the clip, relative to the best so far, that counts as having been misled."""
+"""Growth of the typical residual, relative to the best one, that counts as having been misled."""
 
 _LARGEST_SPREAD, _LARGEST_SCORE = 4.0, 8.0
 """Limits of the other terms' variance and of a score (log-odds), against runaway noise."""
@@ -212,7 +222,8 @@ class _Training:
         own = spreads[k]
         if self.joined is not None:
             own = own + sum(spreads[one] for one in self.joined.columns_of(k))
-        rest: Floats = np.minimum(spreads.sum(axis=0) - own, _LARGEST_SPREAD)
+        # Rounding may leave less than nothing of a sum less its only part.
+        rest: Floats = np.clip(spreads.sum(axis=0) - own, 0.0, _LARGEST_SPREAD)
         return rest[:, None]
 
     # -- rounds -------------------------------------------------------------------------------
@@ -295,15 +306,21 @@ class _Training:
         query = ResidualSizes(self.layout, self.scores, self.intercept, cells)
         release = gaussian_sum(self.table, query, self.grant.take(SIZES_ACCESS))
         edges = np.concatenate([[0.0], SIZE_CUTS, [2.0]])
-        loss = squared_loss((edges[1:] + edges[:-1]) / 2, release.values[:-1], edges[1:])
-        if self.best is not None and loss.cap > _WORSE * self.best[0]:
+        prices = self._clip_prices(release.standard_error)
+        loss = squared_loss((edges[1:] + edges[:-1]) / 2, release.values[:-1], edges[1:], prices)
+        if self.best is not None and loss.typical > _WORSE * self.best[0]:
             # Noised pairs can mislead: go back, and trust them less from here on.
             self.scores, self.intercept, self.loss = self.best[1:]
             self.swept /= 2.0
             return
         self.loss = loss
-        if self.best is None or loss.cap <= self.best[0]:
-            self.best = (loss.cap, self.scores, self.intercept, loss)
+        if self.best is None or loss.typical <= self.best[0]:
+            self.best = (loss.typical, self.scores, self.intercept, loss)
+
+    def _clip_prices(self, error: float) -> ClipPrices:
+        rows, free = max(self.target.rows, 1.0), _FREEDOM * len(self.terms)
+        scale = self.multiplier * self.table.weight_per_unit * self.table.noise_growth
+        return ClipPrices(error, (scale * free / rows) ** 2 / _REMEMBERED, free / rows)
 
     def _is_column(self, k: int) -> bool:
         """Whether a term is a column's, not a pair's."""
