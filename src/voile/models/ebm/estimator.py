@@ -157,7 +157,7 @@ class EBMClassifier(ClassifierMixin, _EBM):  # type: ignore[misc]
     rounds : int or "auto"
         Looks at the rows; 20, or 26 for regression (300 epochs for "cyclic").
     bins : int or "auto"
-        Most intervals of a number, by the noised row count and the noise: between 6 and 64.
+        Most intervals of a number, by the noised row count and the noise: between 6 and 96.
     monotone : mapping of column name to "increasing" or "decreasing", optional
     largest_weight : float, optional
         Largest ``sample_weight`` a row can have, a public fact: a larger one counts as this, and

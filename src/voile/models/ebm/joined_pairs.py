@@ -28,7 +28,7 @@ from voile.models.ebm.pair_choice import (
     score_candidates,
     worth_choosing,
 )
-from voile.models.ebm.pair_grid import Grid, ReleasedPair, make_grid
+from voile.models.ebm.pair_grid import PairGrid, ReleasedPair, make_grid
 from voile.models.ebm.pair_sides import Side, make_side
 from voile.models.ebm.pair_training import (
     UNIT,
@@ -64,6 +64,9 @@ class JoiningFacts:
     scores : ndarray of shape (cells, outputs)
     intercept : ndarray of shape (outputs,)
     loss : TrainingLoss
+    choosing : TrainingLoss
+        The same for the choice: of a number with the smaller clip, through which a few large
+        residuals hide less.
     spreads : ndarray of shape (terms, outputs)
         Variance of each column's scores over the rows.
     unit : float
@@ -83,6 +86,7 @@ class JoiningFacts:
     scores: Floats
     intercept: Floats
     loss: TrainingLoss
+    choosing: TrainingLoss
     spreads: Floats
     unit: float
     rows: float
@@ -177,7 +181,7 @@ def _choose(
         candidates,
         sums,
         error,
-        facts.loss,
+        facts.choosing,
         facts.intercept,
         [facts.base(c.sides, c.cells.first, c.cells.second) for c in candidates],
         [facts.spread_without(c.cells.first, c.cells.second) for c in candidates],
@@ -193,7 +197,7 @@ def _release_contrasts(
     candidates: list[Candidate], facts: JoiningFacts, ask: Callable[[Query, str], Release]
 ) -> tuple[list[Floats], float]:
     """Noised contrasts of all candidates, and the noise of each."""
-    layout, outputs = facts.layout, len(facts.intercept)
+    layout, outputs, loss = facts.layout, len(facts.intercept), facts.choosing
     weight = 1.0 / np.sqrt(len(candidates))
     # The columns' own bins take no part in this access: their matrices have no rows.
     none = [np.zeros((0, int(width)), dtype=np.int64) for width in np.diff(layout.offsets)]
@@ -204,14 +208,15 @@ def _release_contrasts(
         layout,
         np.vstack([facts.scores, zeros]),
         facts.intercept,
-        facts.loss.cap,
+        loss.cap,
         (*none, *mixing),
         cells,
     )
     release = ask(query, CHOICE_ACCESS)
-    values = release.values.reshape(-1, outputs) / (weight * facts.loss.gain)
+    values = release.values.reshape(-1, outputs) / (weight * loss.gain)
     ends = np.cumsum([len(one) for one in mixing])[:-1]
-    return np.split(values, ends), facts.noise_of(CHOICE_ACCESS) / (weight * facts.loss.gain)
+    noise = facts.noise_of(CHOICE_ACCESS) * loss.cap / facts.loss.cap
+    return np.split(values, ends), noise / (weight * loss.gain)
 
 
 def _start(
@@ -255,7 +260,7 @@ class JoinedPairs:
     def __init__(
         self,
         layout: BinLayout,
-        grids: list[Grid],
+        grids: list[PairGrid],
         states: list[TermState],
         count_errors: list[float],
         unit: float,
@@ -376,7 +381,7 @@ class JoinedPairs:
         )
 
 
-def _mean_error(grid: Grid, counts: Floats, errors: Floats, axis: int) -> Floats:
+def _mean_error(grid: PairGrid, counts: Floats, errors: Floats, axis: int) -> Floats:
     """Error of a mean along one side of a grid, if cells err independently, (parts, outputs)."""
     weights = counts.reshape(grid.shape)
     weights = weights / weights.sum(axis=axis, keepdims=True)

@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 INSIDE = 0.87
 """Share of residuals that the clip leaves as they are at least (regression)."""
 
-_HIDDEN, _DOUBT = 0.1, 1.5
+_HIDDEN, _DOUBT = 0.02, 1.5
 """Part of what a clip hides that is taken to be there to explain; and how many standard deviations
 of the noise are taken off each mass of the tail before it counts."""
 

@@ -45,7 +45,7 @@ _SCALES = (0.003, 0.01, 0.03, 0.1, 0.3)
 ENTRY = 4.0
 """Least score of a pair that is chosen."""
 
-_MOST_EACH = 3
+_MOST_EACH = 6
 """Most pairs that one column is in."""
 
 

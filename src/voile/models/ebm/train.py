@@ -141,6 +141,7 @@ class _Training:
         self.joined: JoinedPairs | None = None
         self.outputs = layout.outputs
         self.loss, self.intercept, self.unit = start_of(layout.link, target)
+        self.choosing: TrainingLoss | None = None
         self.multiplier = self._multiplier(ROUNDS_ACCESS)
         self.scores = np.zeros((int(layout.offsets[-1]), self.outputs))
         self.terms = [self._term(one) for one in bins]
@@ -307,7 +308,8 @@ class _Training:
         release = gaussian_sum(self.table, query, self.grant.take(SIZES_ACCESS))
         edges = np.concatenate([[0.0], SIZE_CUTS, [2.0]])
         prices = self._clip_prices(release.standard_error)
-        loss = squared_loss((edges[1:] + edges[:-1]) / 2, release.values[:-1], edges[1:], prices)
+        told = (edges[1:] + edges[:-1]) / 2, release.values[:-1], edges[1:]
+        loss, self.choosing = squared_loss(*told, prices), squared_loss(*told)
         if self.best is not None and loss.typical > _WORSE * self.best[0]:
             # Noised pairs can mislead: go back, and trust them less from here on.
             self.scores, self.intercept, self.loss = self.best[1:]
@@ -347,6 +349,7 @@ class _Training:
             self.scores,
             self.intercept,
             self.loss,
+            self.choosing or self.loss,
             self._spreads(),
             self.unit,
             self.target.rows,
