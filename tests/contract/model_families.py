@@ -129,7 +129,8 @@ def paired_small_ebm():
     """Two columns and their pair, without evidence of the columns."""
     columns = {name: COLUMNS[name] for name in ("pay", "flag")}
     model = make_model("softmax", columns=columns, pairs=[("pay", "flag")])
-    return Editor(model).set("flag", 2.0, levels=[True]).model
+    editor = Editor(model).set("flag", 2.0, levels=[True])
+    return editor.set(("pay", "flag"), 1.0, where={"pay": (0.5, 1), "flag": [True, None]}).model
 
 
 def paired_ebm(link="logit"):
@@ -146,7 +147,9 @@ def paired_ebm(link="logit"):
 
 
 def edited_pairs(link="logit"):
-    return Editor(paired_ebm(link), who="Zoë").drop("flag").undo().scale("pay", 2.0).model
+    editor = Editor(paired_ebm(link), who="Zoë").drop("flag").undo()
+    editor.set(("pay", "age"), 0.1 + 0.2, where={"age": (20.5, 31.1), "pay": None})
+    return editor.smooth("age & pay").scale(("flag", "rank"), 1 / 3).model
 
 
 def broken_pairs():
@@ -323,6 +326,9 @@ PAIRED = Family(
         (["pairs", 0, "evidence", "candidates"], 1.5, "whole"),
         (["pairs", 0, "evidence", "prior"], -1.0, "prior"),
         (["edits", 0, "term"], "age & flag", "no term"),
+        (["edits", 0, "settings", "where"], {"age": 1}, "where"),
+        (["edits", 0, "settings", "where", "pay"], [[1]], "where"),
+        (["edits", 0, "settings", "where", "pay"], {}, "where"),
         (["original", "pairs"], [], "other 'pairs'"),
         (["original", "pairs", 0, "scores", 0, 0, 0], "0", "finite"),
         (["original", "pairs", 0, "first", "edges", 1], 18.5, "parts of its original"),

@@ -401,6 +401,11 @@ def read_or_refuse(family, data):
         for name in ("target", "rows", "unit"):
             if one["schema"].get(name) is None:
                 one["schema"].pop(name, None)
+        # What is not known of a pair may stand there as null, too.
+        for pair in (*one.get("pairs", ()), *(one.get("original") or {}).get("pairs", ())):
+            for name in ("evidence", "whole_errors"):
+                if pair.get(name) is None:
+                    pair.pop(name, None)
     assert again == data
     return model
 

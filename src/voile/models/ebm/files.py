@@ -30,7 +30,7 @@ decides about people, so a damaged file must not be guessed at.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Set
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, Self
 
@@ -147,24 +147,25 @@ class SavedEBM(SavedScores, SavedModel[EBMModel]):
     def build(self) -> EBMModel:
         """The model, if all its parts fit each other (ModelError)."""
         self._check_link()
-        known = {*self.schema, *(pair.name for pair in self.pairs)}
-        _check_edits(self.edits, known, "'edits'")
-        _check_edits(self.history, known, "'history'", MOVES)
+        model, original = self._build_scores(self, "the model"), None
+        if self.original is not None:
+            if self.original.outputs != self.outputs:
+                raise ModelError(
+                    "The original of a model has other outputs: use an undamaged copy."
+                )
+            original = self._build_scores(self.original, "the original")
+            check_same_pairs(model.pairs, original.pairs)
+        _check_edits(self.edits, model.parts, "'edits'")
+        _check_edits(self.history, model.parts, "'history'", MOVES)
         if self.history:
             _check_history(self.history, self.edits)
-        if bool(self.edits) != (self.original is not None):
+        if bool(self.edits) != (original is not None):
             raise ModelError(
                 "A model has 'edits' if and only if it has its 'original'. One of them is missing: "
                 "use an undamaged copy."
             )
-        model = replace(self._build_scores(self, "the model"), history=self.history or self.edits)
-        if self.original is None:
-            return model
-        if self.original.outputs != self.outputs:
-            raise ModelError("The original of a model has other outputs: use an undamaged copy.")
-        original = self._build_scores(self.original, "the original")
-        check_same_pairs(model.pairs, original.pairs)
-        return replace(model, edits=self.edits, original=original)
+        history = self.history or self.edits
+        return replace(model, edits=self.edits, original=original, history=history)
 
     def _build_scores(self, scores: SavedScores, where: str) -> EBMModel:
         return EBMModel(
@@ -216,7 +217,7 @@ def _check_original(model: EBMModel) -> None:
 
 
 def _check_edits(
-    edits: tuple[Edit, ...], known: Set[str], where: str, moves: tuple[str, ...] = ()
+    edits: tuple[Edit, ...], known: Sequence[str], where: str, moves: tuple[str, ...] = ()
 ) -> None:
     """Refuse edits of terms that the model does not have, and what takes some back elsewhere."""
     for edit in edits:
