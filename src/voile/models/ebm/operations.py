@@ -62,7 +62,8 @@ def _run(operation: Operation[P], part: P, outputs: Outputs, edit: Edit) -> P:
     """The part after an operation, checked before and after."""
     whose = "a column" if isinstance(part, Term) else "a pair"
     for name in sorted(operation.required - set(edit.settings)):
-        raise SettingError(f"An edit {edit.what!r} of {whose} needs the setting {name!r}.")
+        hint = ": which part of a column, or of both, is meant" if name == "where" else ""
+        raise SettingError(f"An edit {edit.what!r} of {whose} needs the setting {name!r}{hint}.")
     for name in sorted(set(edit.settings) - operation.required - operation.optional):
         known = ", ".join(sorted(operation.required | operation.optional)) or "none"
         raise SettingError(
