@@ -44,10 +44,12 @@ def read_choice(value: object, name: str, yes: str, no: str) -> bool:
     return bool(value == yes)
 
 
-def find_ends(name: str, column: Number, between: object) -> tuple[float, float]:
+def find_ends(
+    name: str, column: Number, between: object, form: str = "between=(a, b)"
+) -> tuple[float, float]:
     """Where to cut for a range; of whole numbers and days both ends belong to it."""
     if not isinstance(between, list) or len(between) != 2:
-        raise SettingError(f"A range of {name!r} must be a pair (a, b). Got {between!r} instead.")
+        raise SettingError(f"A range of {name!r} must be a pair {form}. Got {between!r} instead.")
     assert column.lower is not None
     assert column.upper is not None
     if isinstance(column, Date):
@@ -61,7 +63,7 @@ def find_ends(name: str, column: Number, between: object) -> tuple[float, float]
     if not column.lower <= low < high <= column.upper:
         ends = edge_texts([column.lower, column.upper], column.scale)
         raise SettingError(
-            f"A range of {name!r} must be (a, b) with {ends[0]} <= a < b <= {ends[1]}. Got "
+            f"A range of {name!r} must be {form} with {ends[0]} <= a < b <= {ends[1]}. Got "
             f"({between[0]!r}, {between[1]!r}) instead."
         )
     return low, high
@@ -86,7 +88,7 @@ def find_levels(
         known = isinstance(level, str | int | float) or (missing and level is None)
         if not known or level not in codes:
             raise SettingError(
-                f"Column {name!r} has no level {level!r}: it has "
+                f"Term {name!r} has no level {level!r}: it has "
                 f"{', '.join(map(repr, (one for one in codes if one is not None)))}."
             )
     return np.array([codes[level] for level in levels])

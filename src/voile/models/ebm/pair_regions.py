@@ -81,7 +81,7 @@ def _find_side(axis: PairAxis, given: object) -> _AxisRegion:
         return _split_levels(axis, axis.column, codes)
     if given is None or given == MISSING:
         return replace(_whole(axis), chosen=np.array([axis.parts - 1]))
-    return _split_range(axis, *find_ends(axis.name, axis.column, given))
+    return _split_range(axis, *find_ends(axis.name, axis.column, given, "(a, b)"))
 
 
 def _split_range(axis: PairAxis, low: float, high: float) -> _AxisRegion:
