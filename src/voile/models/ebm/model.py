@@ -167,10 +167,16 @@ class EBMModel:
 
     @property
     def unused(self) -> tuple[str, ...]:
-        """Names of terms that people took out: every score is 0, so rows need not have them."""
+        """Names of columns that people took out, so that rows need not have them.
+
+        Every score is 0, also in pairs: a column that does something in a pair is still needed.
+        """
         dropped = {edit.term for edit in self.edits if edit.what == "drop"}
+        used = {name for pair in self.pairs if pair.scores.any() for name in pair.columns}
         return tuple(
-            term.name for term in self.terms if term.name in dropped and not term.scores.any()
+            term.name
+            for term in self.terms
+            if term.name in dropped - used and not term.scores.any()
         )
 
     def __getitem__(self, name: str) -> Term:
