@@ -167,8 +167,12 @@ class EBMModel:
 
     @property
     def unused(self) -> tuple[str, ...]:
-        """Names of terms that people took out: every score is 0, so rows need not have them."""
+        """Names of terms that people took out: every score is 0, so rows need not have them.
+
+        A column that a pair still reads is needed.
+        """
         dropped = {edit.term for edit in self.edits if edit.what == "drop"}
+        dropped -= {name for pair in self.pairs if pair.scores.any() for name in pair.columns}
         return tuple(
             term.name for term in self.terms if term.name in dropped and not term.scores.any()
         )
