@@ -12,8 +12,9 @@ from scipy.stats import norm
 from voile.arrays import Array, Floats, freeze_arrays
 from voile.codec import Order, Writable
 from voile.explain.explanation import EXPLANATION, FREE
-from voile.explain.wording import p_text, readable, short, signed
+from voile.explain.wording import p_text, readable, short, signed, wrapped
 from voile.models.verdict import Verdict, judge
+from voile.stored import Stored
 
 WIDE = float(norm.ppf(0.975))
 """Standard errors on each side of a 95 % interval."""
@@ -43,6 +44,9 @@ class Comparison(Writable):
         could point at. Ranges count by how fine they are.
     p_values : ndarray of shape (outputs,)
         Of no difference, allowing for them.
+    together : tuple of str
+        Columns that are in a pair with this one: what is compared is the column's own curve,
+        averaged over their values. Among rows of one value, the difference may be another.
     """
 
     format: ClassVar[int] = 1
@@ -59,6 +63,7 @@ class Comparison(Writable):
     sampling_errors: Annotated[Floats, Array("outputs")]
     compared: float
     p_values: Annotated[Floats, Array("outputs")]
+    together: Annotated[tuple[str, ...], Stored(optional=True)] = ()
     cost: str = FREE
 
     def __post_init__(self) -> None:
@@ -75,6 +80,7 @@ class Comparison(Writable):
         differences: Floats,
         variances: tuple[Floats, Floats],
         compared: float,
+        together: tuple[str, ...] = (),
     ) -> Self:
         """A comparison whose p-values allow for as many as ``compared``.
 
@@ -95,6 +101,7 @@ class Comparison(Writable):
             noise_errors=noise,
             sampling_errors=sampling,
             compared=compared,
+            together=together,
             p_values=np.minimum(2 * norm.sf(np.abs(differences) / errors) * compared, 1.0),
         )
 
@@ -122,6 +129,12 @@ class Comparison(Writable):
         for k, output in enumerate(self.outputs):
             name = f"'{output}': " if len(self.outputs) > 1 else ""
             lines.append(f"  {name}{self._tell(k)}")
+        if self.together:
+            names = ", ".join(map(repr, self.together))
+            lines += wrapped(
+                f"on average over {names}, with which {self.column!r} is in a pair: for single "
+                "values there, the difference is another"
+            )
         return "\n".join(
             [
                 *lines,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from voile.explain.explained_feature import ExplainedFeature
 from voile.models.ebm.model import MISSING, OTHER
+from voile.models.ebm.pair_term import JOINED
 from voile.models.features import Feature, Features
 from voile.privacy.public_rows import encode_public
 from voile.schema import Category, Date, Number, Schema
@@ -52,6 +53,42 @@ def tell_rows(
     given = tuple(tuple(one[0] for one in row) for row in zip(*told, strict=True))
     read_as = tuple(tuple(one[1] for one in row) for row in zip(*told, strict=True))
     return given, read_as
+
+
+def join_texts(
+    given: Texts, read_as: Texts, names: Iterable[str], pairs: Sequence[tuple[str, str]]
+) -> tuple[Texts, Texts]:
+    """Texts of rows with those of pairs of columns after them: "52 & nurse".
+
+    Parameters
+    ----------
+    given, read_as : tuple of tuple of str
+        As `tell_rows` gave them.
+    names : iterable of str
+        Columns, in the order of the texts.
+    pairs : sequence of tuple of str
+        Names of both columns of each pair.
+    """
+    place = {name: i for i, name in enumerate(names)}
+    places = [(place[first], place[second]) for first, second in pairs]
+    if not places:
+        return given, read_as
+
+    def join(texts: Sequence[str], i: int, j: int) -> str:
+        return f"{texts[i]}{JOINED}{texts[j]}"
+
+    def read(texts: Sequence[str], reads: Sequence[str], i: int, j: int) -> str:
+        if not reads[i] and not reads[j]:
+            return ""
+        return f"{reads[i] or texts[i]}{JOINED}{reads[j] or texts[j]}"
+
+    return (
+        tuple((*texts, *(join(texts, i, j) for i, j in places)) for texts in given),
+        tuple(
+            (*reads, *(read(texts, reads, i, j) for i, j in places))
+            for texts, reads in zip(given, read_as, strict=True)
+        ),
+    )
 
 
 def note_rows(schema: Schema, X: object, may_lack: Collection[str] = ()) -> list[tuple[str, ...]]:

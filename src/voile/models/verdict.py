@@ -84,8 +84,14 @@ def marked(text: str, *, nothing: bool) -> str:
     return f"{text} ({MARK})" if nothing else text
 
 
-def nothing_text(names: Sequence[str]) -> str:
+def nothing_text(names: Sequence[str], kinds: tuple[str, str] = ("column", "columns")) -> str:
     """The columns that cannot be told from nothing, in a sentence; empty if there are none.
+
+    Parameters
+    ----------
+    names : sequence of str
+    kinds : tuple of str
+        What one of them is called, and what several are.
 
     Examples
     --------
@@ -94,7 +100,7 @@ def nothing_text(names: Sequence[str]) -> str:
     """
     if not names:
         return ""
-    which = "1 column" if len(names) == 1 else f"{len(names)} columns"
+    which = f"1 {kinds[0]}" if len(names) == 1 else f"{len(names)} {kinds[1]}"
     return f"{which} {NOTHING}: {_listed(names)}"
 
 

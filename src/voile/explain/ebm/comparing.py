@@ -49,6 +49,13 @@ def compare(
         differences=values,
         variances=(noise**2, sampling**2),
         compared=_pairs(term, one, other) * len(explanation.terms) * len(explanation.outputs),
+        together=tuple(
+            name
+            for pair in explanation.pairs
+            if term.name in pair.names
+            for name in pair.names
+            if name != term.name
+        ),
     )
 
 

@@ -20,7 +20,7 @@ BASE = "(base value)"
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class EBMLocalExplanation(ExplainedRows):
-    """Why some rows got their scores: what each feature added.
+    """Why some rows got their scores: what each column, and each pair of columns, added.
 
     ``base_values + values.sum(axis=1)`` are the scores. Values always have three dimensions, also
     for a single row or a single output.
@@ -28,8 +28,10 @@ class EBMLocalExplanation(ExplainedRows):
     Attributes
     ----------
     features : tuple of str
+        Columns, then pairs of columns ("latitude & longitude"): what both add together beyond what
+        each adds by itself.
     given : tuple of tuple of str, (rows, features)
-        The rows' own values as they were given, readable.
+        The rows' own values as they were given, readable; of a pair both ("52 & nurse").
     read_as : tuple of tuple of str, (rows, features)
         How a value was read where that differs (clamped to its bounds, a level that is not
         listed); empty text where it does not.

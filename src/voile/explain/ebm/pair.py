@@ -112,6 +112,11 @@ class ExplainedPair:
         return pair_name(self.first.name, self.second.name)
 
     @property
+    def names(self) -> tuple[str, str]:
+        """Of both columns."""
+        return self.first.name, self.second.name
+
+    @property
     def rows(self) -> int:
         """Parts of the first column."""
         return len(self.first.labels)

@@ -8,17 +8,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from voile.explain.ebm.pair import ExplainedPair
 from voile.explain.wording import noisy, percent, readable, short, signed, spread
 from voile.models import verdict
+from voile.models.ebm.pair_term import pair_name
 from voile.models.history import taken_back
 
 if TYPE_CHECKING:
     from voile.explain.ebm.local import EBMLocalExplanation
-    from voile.explain.ebm.overall import EBMExplanation
-    from voile.explain.ebm.term import ExplainedTerm
+    from voile.explain.ebm.overall import EBMExplanation, Part
     from voile.explain.explanation import Explanation
 
 MOST_ROWS, MOST_NAME, MOST_VALUE, MOST_OUTPUTS = 5, 28, 30, 4
+MOST_LABEL, MOST_SIDE = 24, 15
+"""Characters of the label of a bin, and of each side of a cell."""
 
 CLASS_SCORE = "score of a class"
 """Unit of scores of which there is one per class: by itself, none of them is a log-odds."""
@@ -86,41 +89,65 @@ def interval_text(explanation: EBMExplanation | EBMLocalExplanation) -> str:
 VERDICTS = f"{verdict.LEVELS} They do not say which of several related columns is the reason."
 """What verdicts mean, in two sentences."""
 
+TOGETHER = (
+    "The curve of a column is its whole effect, averaged over the others; a pair of columns is "
+    "what both do together beyond their curves."
+)
+"""How curves and pairs are read side by side, in a sentence."""
+
+
+def verdicts_text(explanation: EBMExplanation) -> str:
+    """What verdicts mean in a model with or without pairs; empty if there are none."""
+    if not explanation.whole:
+        return ""
+    whole = "all columns and pairs together" if explanation.pairs else "all columns together"
+    return VERDICTS.replace("all columns together", whole)
+
 
 def cut_text(text: str, most: int) -> str:
     """Shorten a name that would not fit."""
     return text if len(text) <= most else text[: most - 1].rstrip() + "…"
 
 
-def leading_output(term: ExplainedTerm) -> int:
-    """Position of the output whose scores a term moves most."""
-    regular = term.scores[: term.regular]
+def leading_output(part: Part) -> int:
+    """Position of the output whose scores a term or a pair moves most."""
+    if isinstance(part, ExplainedPair):
+        return int(np.argmax(np.ptp(part.scores, axis=(0, 1))))
+    regular = part.scores[: part.regular]
     return int(np.argmax(np.ptp(regular, axis=0))) if len(regular) else 0
 
 
-def extremes(term: ExplainedTerm, *, most: int = 24) -> tuple[str, str]:
-    """Where a term takes most away and where it adds most: "-1.2 at [17, 22)".
+def extremes(part: Part, *, most: int = 24) -> tuple[str, str]:
+    """Where a term or a pair takes most away and where it adds most: "-1.2 at [17, 22)".
 
-    Labels are cut to ``most`` characters. With several outputs, the leading one is told.
+    Labels, of a pair those of each column, are cut to ``most`` characters. With several outputs,
+    the leading one is told.
     """
-    leading = leading_output(term)
-    scores, errors = term.scores[:, leading], term.standard_errors[:, leading]
+    leading = leading_output(part)
+    scores, errors = part.scores[..., leading].ravel(), part.standard_errors[..., leading].ravel()
     # Bins without rows, as far as the noise lets us tell, say nothing about the data.
-    seen = np.flatnonzero(term.counts > term.count_errors)
+    seen = np.flatnonzero((part.counts > part.count_errors).ravel())
     seen = seen if len(seen) else np.arange(len(scores))
     low, high = (int(seen[pick(scores[seen])]) for pick in (np.argmin, np.argmax))
     first, second = (
-        f"{signed(readable(float(scores[i]), float(errors[i])))} at "
-        f"{cut_text(term.labels[i], most)}"
+        f"{signed(readable(float(scores[i]), float(errors[i])))} at {_label(part, i, most)}"
         for i in (low, high)
     )
     return first, second
 
 
+def _label(part: Part, place: int, most: int) -> str:
+    """Name of a bin, or of a cell, counted row by row."""
+    if not isinstance(part, ExplainedPair):
+        return cut_text(part.labels[place], most)
+    i, j = divmod(place, part.columns)
+    return pair_name(cut_text(part.first.labels[i], most), cut_text(part.second.labels[j], most))
+
+
 def global_text(explanation: EBMExplanation) -> str:
-    """A table of all terms, the most important first."""
-    count, single = len(explanation.terms), len(explanation.outputs) == 1
-    lines = [f"Model of {count} {'term' if count == 1 else 'terms'}: {score_text(explanation)}"]
+    """A table of all terms and pairs, the most important first."""
+    single = len(explanation.outputs) == 1
+    lines = [f"Model of {_size_text(explanation)}: {score_text(explanation)}"]
     lines += textwrap.wrap(
         scores_text(explanation), 96, initial_indent="  ", subsequent_indent="  "
     )
@@ -131,19 +158,23 @@ def global_text(explanation: EBMExplanation) -> str:
         + ("noise and sampling error" if explanation.whole else "noise")
         + " alone would give)"
     )
-    width = max([4, *(min(len(term.name), MOST_NAME) for term in explanation.terms)])
-    for term in explanation.shown:
+    width = max([4, *(min(len(part.name), MOST_NAME) for part in explanation.ranked_parts)])
+    for part in explanation.shown_parts:
         line = (
-            f"  {cut_text(term.name, MOST_NAME):<{width}}  {short(float(term.importance.sum())):>7}"
-            f" ({short(float(term.null_importance.sum()), digits=2)})"
+            f"  {cut_text(part.name, MOST_NAME):<{width}}  {short(float(part.importance.sum())):>7}"
+            f" ({short(float(part.null_importance.sum()), digits=2)})"
         )
-        line = f"{line:<{width + 20}}  {'' if term.verdict == 'not known' else term.verdict:<7}"
-        lines.append((line + ("  " + "   ".join(extremes(term)) if single else "")).rstrip())
-    lines += textwrap.wrap(
-        nothing_text(explanation), 96, initial_indent="  ", subsequent_indent="  "
+        line = f"{line:<{width + 20}}  {'' if part.verdict == 'not known' else part.verdict:<7}"
+        ends = extremes(part, most=MOST_SIDE if isinstance(part, ExplainedPair) else MOST_LABEL)
+        lines.append((line + ("  " + "   ".join(ends) if single else "")).rstrip())
+    told = (
+        TOGETHER if explanation.pairs else "",
+        nothing_text(explanation),
+        nothing_together_text(explanation),
+        verdicts_text(explanation),
     )
-    if explanation.whole:
-        lines += textwrap.wrap(VERDICTS, 96, initial_indent="  ", subsequent_indent="  ")
+    for text in told:
+        lines += textwrap.wrap(text, 96, initial_indent="  ", subsequent_indent="  ")
     if explanation.edits or explanation.history:
         lines.append(f"  {edits_text(explanation)}")
     return "\n".join([*lines, f"  {explanation.cost}", f"  {explanation.receipt.guarantee}"])
@@ -152,6 +183,19 @@ def global_text(explanation: EBMExplanation) -> str:
 def nothing_text(explanation: EBMExplanation) -> str:
     """The columns that cannot be told from nothing, in a sentence; empty if there are none."""
     return verdict.nothing_text([term.name for term in explanation.nothing])
+
+
+def nothing_together_text(explanation: EBMExplanation) -> str:
+    """The same of pairs."""
+    names = [pair.name for pair in explanation.nothing_together]
+    return verdict.nothing_text(names, ("pair of columns", "pairs of columns"))
+
+
+def _size_text(explanation: EBMExplanation) -> str:
+    """How many terms and pairs there are."""
+    terms, pairs = len(explanation.terms), len(explanation.pairs)
+    told = "1 term" if terms == 1 else f"{terms} terms"
+    return told + (f" and {pairs} pair{'s' * (pairs > 1)} of columns" if pairs else "")
 
 
 def start_text(explanation: EBMExplanation) -> str:

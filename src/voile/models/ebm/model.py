@@ -182,6 +182,13 @@ class EBMModel:
         )
 
     @property
+    def knows_whole_errors(self) -> bool:
+        """Whether errors hold the sampling error, not the privacy noise alone."""
+        return all(term.whole_errors is not None for term in self.terms) and all(
+            pair.whole_errors is not None for pair in self.pairs
+        )
+
+    @property
     def parts(self) -> tuple[str, ...]:
         """Names of all terms, then of all pairs."""
         return (*(term.name for term in self.terms), *(pair.name for pair in self.pairs))
@@ -227,6 +234,16 @@ class EBMModel:
         """
         parts = [term.scores[term.find_bins(columns[term.name])] for term in self.terms]
         parts += [self._of_pair(pair, columns) for pair in self.pairs]
+        return np.stack(parts, axis=1)
+
+    def standard_errors(
+        self, columns: Mapping[str, NDArray[np.float64] | NDArray[np.int32]]
+    ) -> NDArray[np.float64]:
+        """Standard deviation of each contribution, as whole as it is known, in the same shape."""
+        parts = [term.errors[term.find_bins(columns[term.name])] for term in self.terms]
+        for pair in self.pairs:
+            cells = pair.find_cells(*(columns[name] for name in pair.columns))
+            parts.append(pair.errors[cells])
         return np.stack(parts, axis=1)
 
     def _of_pair(

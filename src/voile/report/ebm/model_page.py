@@ -46,7 +46,8 @@ def plot(record: EBMExplanation, request: FigureRequest) -> go.Figure:
     if request.name is None:
         return draw_importance(record)
     name = request.choose_name([term.name for term in record.ranked])
-    return draw_shape(record[name], record.outputs, record.units)
+    term = next(term for term in record.ranked if term.name == name)
+    return draw_shape(term, record.outputs, record.units)
 
 
 def _only(record: EBMExplanation, k: int) -> EBMExplanation:
