@@ -97,7 +97,9 @@ def test_the_form_counts_pairs_as_the_model_does(outputs, link, browser, tmp_pat
             own = model.whole_intercept_errors
             squares = (model.intercept_errors if own is None else own) ** 2
             for term in model.terms:
-                squares = squares + term.errors[term.find_bins(columns[term.name][i : i + 1])[0]] ** 2
+                squares = (
+                    squares + term.errors[term.find_bins(columns[term.name][i : i + 1])[0]] ** 2
+                )
             for pair in model.pairs:
                 cell = pair.find_cells(*(columns[name][i : i + 1] for name in pair.columns))
                 squares = squares + pair.errors[cell][0] ** 2

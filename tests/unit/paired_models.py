@@ -48,7 +48,11 @@ def ward_pairs(outputs=1, link="logit"):
     age = number_term("age", [30, 45.5, 60, 75], 18, 100, lambda a: flat + a / 100, outputs=outputs)
     ward = category_term("ward", WARDS, np.linspace(-0.4, 0.4, 5)[:, None] + flat, [200] * 5)
     day = number_term(
-        "admitted", [30 * DAY, 90 * DAY], 0, 200 * DAY, lambda d: flat + d / (500 * DAY),
+        "admitted",
+        [30 * DAY, 90 * DAY],
+        0,
+        200 * DAY,
+        lambda d: flat + d / (500 * DAY),
         outputs=outputs,
     )
     day = replace(day, column=Date("1970-01-01", "1970-07-20"))
@@ -76,8 +80,14 @@ WARD_VALUES = {
     "age": [71, 30, None, 45.5, 10, 75.0, 100, 60],
     "ward": ["B", "E", None, "Z", "A", "C", "D", "B"],
     "admitted": [
-        "1970-02-01", "1970-04-01", "1970-03-31", None,
-        "1970-07-20", "1969-01-01", "1970-01-31", "1970-06-01",
+        "1970-02-01",
+        "1970-04-01",
+        "1970-03-31",
+        None,
+        "1970-07-20",
+        "1969-01-01",
+        "1970-01-31",
+        "1970-06-01",
     ],
     "shift": ["day", "night", "day", None, "late", "night", "night", "day"],
 }

@@ -21,6 +21,7 @@ from voile.models.ebm.pair_term import pair_name
 from voile.models.verdict import MARK, marked
 from voile.report.ebm.shapes import MOST_BANDS, choose_ticks, score_title
 from voile.report.kit import theme
+from voile.report.kit.drawing.letters import measure_text
 from voile.report.kit.text import plot_labels, plot_text
 from voile.schema.value_texts import edge_texts
 
@@ -35,6 +36,9 @@ LEAST_SHARE = 0.03
 MOST_LABEL = 14
 HIGH, LINE, APART = 230, 30, 26
 """Pixels of a map of a number, of a line of a category's map, and of what is apart."""
+
+WIDE, LETTERS = 460, 14
+"""Pixels that a map has across on a wide page, at least, and that a line of letters has."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,22 +94,25 @@ def draw_pair(pair: ExplainedPair, outputs: tuple[str, ...], units: str) -> go.F
     columns, rows = across.blocks, up.blocks
     high = _height(up.side, single=len(drawn) == 1)
     heights = [high if place.start == 0 and up.side.regular else APART for place, _ in rows]
+    widths = [WIDE - WIDE // 10, WIDE // 10] if len(columns) == 2 else [WIDE]
     figure = make_subplots(
         rows=len(rows) * len(drawn),
         cols=len(columns),
         row_heights=heights * len(drawn),
-        column_widths=[0.9, 0.1] if len(columns) == 2 else [1.0],
+        column_widths=widths,
         vertical_spacing=0.1 / (len(rows) * len(drawn)),
         horizontal_spacing=0.015,
     )
     grid = _Grid(pair, drawn, turned=across.side is pair.first)
+    title = score_title(outputs, units)
     for place, k in enumerate(drawn):
         for i, (part, ends) in enumerate(rows):
             for j, (other, others) in enumerate(columns):
-                block = _Block(part, other, ends, others)
-                for trace in grid.draw(k, block, score_title((outputs[k],), units)):
+                block = _Block(part, other, ends, others, heights[i], widths[j])
+                for trace in grid.draw(k, block, title):
                     figure.add_trace(trace, row=place * len(rows) + i + 1, col=j + 1)
-    _dress_axes(figure, across, up, [outputs[k] for k in drawn] if len(outputs) > 1 else [""])
+    named = [outputs[k] for k in drawn] if len(outputs) > 1 else [""]
+    _dress_axes(figure, across, up, named, high)
     listed = len(grid.named)
     return theme.dress(
         figure,
@@ -196,12 +203,14 @@ def _height(side: ExplainedSide, *, single: bool) -> int:
 
 @dataclass(frozen=True)
 class _Block:
-    """Cells side by side: which parts upwards and across, and their borders."""
+    """Cells side by side: which parts upwards and across, their borders, and pixels in all."""
 
     up: slice
     across: slice
     ends_up: list[float]
     ends_across: list[float]
+    high: float
+    wide: float
 
 
 class _Grid:
@@ -237,12 +246,31 @@ class _Grid:
             colorscale=theme.signed_scale(),
             hovertext=self._turn(texts)[part].tolist(),
             hoverinfo="text",
+            text=self._write(scores, told, block),
+            texttemplate="%{text}",
+            textfont={"color": "#222"},
             showscale=not self._scaled,
-            colorbar={**theme.look("map scale"), "title": {"text": f"adds to {title}"}},
+            colorbar={**theme.look("map scale"), "title": {"text": f"adds to the {title}"}},
         )
         self._scaled = True
-        grey = self._grey(~told & ~empty, block, MARK, "")
+        grey = self._grey(~told & ~empty, block, MARK, "/")
         return [heat, *grey, *self._grey(empty, block, NO_ROWS, "x")]
+
+    def _write(self, scores: Floats, told: Bools, block: _Block) -> list[list[str]]:
+        """What each cell adds, as far as it has the room; its sign is there in print, too."""
+        wide, high = (
+            size * np.diff(ends) / (ends[-1] - ends[0])
+            for size, ends in ((block.wide, block.ends_across), (block.high, block.ends_up))
+        )
+        texts = np.full(told.shape, "", dtype=object)
+        places = [(i, j) for i, j in np.argwhere(told).tolist() if high[i] >= LETTERS]
+        for i, j in places:
+            texts[i, j] = signed(float(f"{scores[i, j]:.2g}"))
+        if any(wide[j] < measure_text(texts[i, j]) for i, j in places):
+            for i, j in places:
+                texts[i, j] = texts[i, j][0]
+        found: list[list[str]] = texts.tolist()
+        return found
 
     def _tell(self, i: int, j: int, k: int) -> list[str]:
         pair = self._pair
@@ -276,7 +304,9 @@ class _Grid:
         ]
 
 
-def _dress_axes(figure: go.Figure, across: MapAxis, up: MapAxis, outputs: list[str]) -> None:
+def _dress_axes(
+    figure: go.Figure, across: MapAxis, up: MapAxis, outputs: list[str], high: int
+) -> None:
     """Ends, texts and titles of all axes."""
     rows, columns = up.blocks, across.blocks
     last = len(rows) * len(outputs)
@@ -285,7 +315,9 @@ def _dress_axes(figure: go.Figure, across: MapAxis, up: MapAxis, outputs: list[s
     for j, (part, ends) in enumerate(columns):
         own = part.start == 0 and across.side.regular > 0
         # One line lower than the others, which may reach into its place on a narrow screen.
-        ticks = across.ticks if own else {"tickvals": [0], "ticktext": [_apart_text(across, "<br>")]}
+        ticks = (
+            across.ticks if own else {"tickvals": [0], "ticktext": [_apart_text(across, "<br>")]}
+        )
         figure.update_xaxes(range=[ends[0], ends[-1]], **ticks, col=j + 1)
         figure.update_xaxes(showticklabels=True, row=last, col=j + 1)
     figure.update_xaxes(title_text=plot_text(across.side.name, 60), row=last, col=1)
@@ -296,6 +328,10 @@ def _dress_axes(figure: go.Figure, across: MapAxis, up: MapAxis, outputs: list[s
             ticks = up.ticks if own else {"tickvals": [0], "ticktext": [_apart_text(up, "")]}
             # The first level is at the top.
             reach = [ends[0], ends[-1]] if up.side.is_number else [ends[-1], ends[0]]
+            if own and up.side.is_number:
+                # What is written at both ends has room of its own.
+                room = LETTERS / 2 / high * (ends[-1] - ends[0])
+                reach = [ends[0] - room, ends[-1] + room]
             row = place * len(rows) + i + 1
             figure.update_yaxes(range=reach, **ticks, row=row)
             figure.update_yaxes(showticklabels=True, row=row, col=1)

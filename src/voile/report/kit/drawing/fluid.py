@@ -148,10 +148,9 @@ def _draw_scale(scale: ColourScale | None) -> str:
     stops = ",".join(f"{_paint(one, scale)} {100 * one.at:g}%" for one in scale.stops)
     low, high = scale_texts(scale.low, scale.high)
     title = f"<span>{escape(scale.title)}</span>" if scale.title else ""
-    return (
-        f'<p class="scale{"" if scale.needed else " n"}">{title}{low}'
-        f'<i style="background:linear-gradient(to right,{stops})"></i>{high}</p>'
-    )
+    bar = f'{low}<i style="background:linear-gradient(to right,{stops})"></i>{high}'
+    bar = f'{title}<span class="scale">{bar}</span>' if title else bar
+    return f'<p class="scale{"" if scale.needed else " n"}">{bar}</p>'
 
 
 def _paint(stop: ColourStop, scale: ColourScale) -> str:

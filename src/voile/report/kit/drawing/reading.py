@@ -258,7 +258,9 @@ def _gather_hints(
             continue
         wide, high = panel.right - panel.left, panel.top - panel.bottom
         if by == "cells":
-            for hint in _hint_cells(panel, told, [half for one in made[pair] for half in one.halves]):
+            for hint in _hint_cells(
+                panel, told, [half for one in made[pair] for half in one.halves]
+            ):
                 gathered[hint.x, hint.y] = hint
             continue
         x = panel.left + wide * np.clip(panel.x.along([one[0] for one in told]), 0, 1)

@@ -237,15 +237,15 @@ class TraceReader:
         stops = read_scale(trace.colorscale or "Blues")
         ends, shades, texts, made = [], [], [], TraceMarks(tight=True)
         told = trace.hovertext is not None and trace.hoverinfo != "skip"
+        written = bool(trace.texttemplate) and trace.text is not None
         for i, k in zip(*np.nonzero(np.isfinite(z)), strict=True):
             share = (z[i, k] - low) / ((high - low) or 1.0)
             colour, opacity = sample_scale(stops, round(share * SHADES) / SHADES)
-            # What is written on stays, however faint.
-            if opacity > 0 or trace.texttemplate:
+            text = plain_text(str(trace.text[i][k])) if written else ""
+            if opacity > 0 or text:
                 ends.append([left[k], right[k], bottom[i], top[i]])
                 shades.append((colour, opacity))
-            if trace.texttemplate and trace.text is not None:
-                texts.append(plain_text(str(trace.text[i][k])))
+                texts.append(text)
             if told:
                 lines = plain_text(str(trace.hovertext[i][k])).split("\n")
                 x, y = float(left[k] + right[k]) / 2, float(bottom[i] + top[i]) / 2
@@ -255,7 +255,9 @@ class TraceReader:
         ink = trace.textfont.color or ""
         boxes = np.array(ends).reshape(-1, 4)
         colours, opacities = zip(*shades, strict=True) if shades else ((), ())
-        made.marks.append(DrawnBoxes(boxes, colours, opacities, border, "", tuple(texts), ink))
+        made.marks.append(
+            DrawnBoxes(boxes, colours, opacities, border, "", tuple(texts) if written else (), ink)
+        )
         made.reach_x = [float(left.min()), float(right.max())]
         made.reach_y = [float(bottom.min()), float(top.max())]
         title = plain_text(trace.colorbar.title.text or "")
