@@ -222,7 +222,8 @@ def tell_pairs(
             what = "the named pair is" if pairs == 1 else f"the {pairs} named pairs are"
             words = f"{what} learned, and an effect of {size} would be clear"
         else:
-            what = f"all {columns}" if columns == among else f"the {columns} of {among}"
+            every = "both" if among == 2 else f"all {among}"
+            what = every if columns == among else f"the {columns} of {among}"
             most = "" if columns == among else " that matter most"
             words = (
                 f"{what} columns{most} are tried, and an effect of {size} would be found in "

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 from textwrap import fill
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from voile.codec import Order
 from voile.planning.attacker import Attacker, percent
@@ -16,6 +16,7 @@ from voile.planning.noise import ColumnNoise
 from voile.planning.pairs import PairOutlook, rounded
 from voile.planning.verdict import Level, Rule
 from voile.record import Record
+from voile.stored import Stored
 
 NOTHING_SPENT = (
     "This forecast spent nothing: it follows from the schema, the row count and the budget alone."
@@ -108,7 +109,7 @@ class Outlook:
     level: Level
     verdict: str
     attacker: Attacker
-    pairs: PairOutlook | None = None
+    pairs: Annotated[PairOutlook | None, Stored(optional=True)] = None
 
 
 @dataclass(frozen=True)
