@@ -154,6 +154,8 @@ def join_pairs(
             return None
         named, candidates = _choose(wanted, facts, ask)
         if not named:
+            if not candidates:  # nothing was asked
+                spend_on_round(CHOICE_ACCESS)
             spend_on_round(GRIDS_ACCESS)
             return None
     return _start(named, candidates, facts, ask)
