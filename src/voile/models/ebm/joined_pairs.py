@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from voile.models.ebm.binning import ColumnBins
 from voile.models.ebm.grid_counts import GridCounts
 from voile.models.ebm.interactions import WantedPairs
-from voile.models.ebm.losses import SquaredLoss, TrainingLoss
+from voile.models.ebm.losses import TrainingLoss
 from voile.models.ebm.pair_cells import PairCells, all_offsets
 from voile.models.ebm.pair_choice import (
     Candidate,
@@ -31,7 +31,6 @@ from voile.models.ebm.pair_choice import (
 from voile.models.ebm.pair_grid import PairGrid, ReleasedPair, make_grid
 from voile.models.ebm.pair_sides import Side, make_side
 from voile.models.ebm.pair_training import (
-    UNIT,
     curve_projection,
     curves_in_cells,
     estimate_counts,
@@ -39,6 +38,7 @@ from voile.models.ebm.pair_training import (
     parts_per_side,
     purify,
     start_pair,
+    unit_of_pairs,
 )
 from voile.models.ebm.queries import BinLayout, ResidualSums, whole_mixing
 from voile.models.ebm.settings import CHOICE_ACCESS, GRIDS_ACCESS, ROUNDS_ACCESS
@@ -122,9 +122,7 @@ class JoiningFacts:
     @property
     def pair_unit(self) -> float:
         """Typical variance of a pair's scores."""
-        if isinstance(self.loss, SquaredLoss):
-            return UNIT * self.loss.second_moment / self.loss.gain**2
-        return UNIT * self.unit
+        return unit_of_pairs(self.loss, self.unit)
 
 
 def join_pairs(
@@ -160,6 +158,8 @@ def join_pairs(
             return None
         named, candidates = _choose(wanted, facts, ask)
         if not named:
+            if not candidates:  # nothing was asked
+                spend_on_round(CHOICE_ACCESS)
             spend_on_round(GRIDS_ACCESS)
             return None
     return _start(named, candidates, facts, ask)

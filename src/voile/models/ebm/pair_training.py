@@ -10,14 +10,14 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.models.ebm.losses import TrainingLoss
+from voile.models.ebm.losses import SquaredLoss, TrainingLoss
 from voile.models.ebm.pair_grid import PairGrid
 from voile.models.ebm.smoothing import Smoother, noise_shape
 from voile.models.ebm.terms import TermState
 
 Floats = NDArray[np.float64]
 
-UNIT = 0.3
+_UNIT = 0.3
 """Variance of a pair's scores relative to that of a column's."""
 
 _PURE = 0.7
@@ -32,6 +32,13 @@ _SHAPES = [(1e-6, 1.0)] + [
 
 _EMPTY = 0.05
 """No cell is taken to have fewer rows than this part of what independent columns would have."""
+
+
+def unit_of_pairs(loss: TrainingLoss, unit: float) -> float:
+    """Typical variance of a pair's scores; ``unit``: of a column's."""
+    if isinstance(loss, SquaredLoss):
+        return _UNIT * loss.second_moment / loss.gain**2
+    return _UNIT * unit
 
 
 def parts_per_side(rows: float) -> int:
