@@ -108,7 +108,7 @@ class JoiningFacts:
     def spread_without(self, first: int, second: int) -> Floats:
         """Variance of all terms but two, shape (outputs, 1)."""
         rest = self.spreads.sum(axis=0) - self.spreads[first] - self.spreads[second]
-        return np.asarray(np.minimum(rest, 4.0)[:, None])
+        return np.asarray(np.clip(rest, 0.0, 4.0)[:, None])
 
     def own_error(self, k: int) -> float:
         """Mean squared error of a column's scores, by noise, sampling and smoothing."""

@@ -212,7 +212,8 @@ class _Training:
         own = spreads[k]
         if self.joined is not None:
             own = own + sum(spreads[one] for one in self.joined.columns_of(k))
-        rest: Floats = np.minimum(spreads.sum(axis=0) - own, _LARGEST_SPREAD)
+        # What rounding leaves below zero has no root.
+        rest: Floats = np.clip(spreads.sum(axis=0) - own, 0.0, _LARGEST_SPREAD)
         return rest[:, None]
 
     # -- rounds -------------------------------------------------------------------------------
