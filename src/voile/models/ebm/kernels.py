@@ -13,6 +13,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from voile.errors import SettingError
 from voile.privacy.query_kernels import Weights, or_none
 
 
@@ -241,3 +242,30 @@ def leaf_totals(
         bins, target, offsets, scores, intercept, logistic, cap, units, term, leaf, given, total
     )
     return total
+
+
+@njit(cache=True, nogil=True)
+def _add_scores(found, scores, total):
+    rows, outputs = total.shape
+    if outputs == 1:
+        # By themselves, so that several rows are added up at once.
+        only, sums = scores[:, 0], total[:, 0]
+        for i in range(rows):
+            sums[i] += only[found[i]]
+        return
+    for i in range(rows):
+        bin = found[i]
+        for o in range(outputs):
+            total[i, o] += scores[bin, o]
+
+
+def add_scores(
+    found: NDArray[np.int64], scores: NDArray[np.float64], total: NDArray[np.float64]
+) -> None:
+    """Add to each row of ``total``, (rows, outputs), the scores of the bin that it falls into."""
+    # A bin that a term does not have would be read beyond its end.
+    if len(found) != len(total) or scores.shape[1] != total.shape[1]:
+        raise SettingError("Each row needs its bin, and each bin a score per output.")
+    if len(found) and not 0 <= found.min() <= found.max() < len(scores):
+        raise SettingError("A row falls into a bin that the term does not have.")
+    _add_scores(found, np.ascontiguousarray(scores), total)

@@ -23,8 +23,8 @@ from voile.models.public_numbers import (
     check_wholes,
     class_count,
 )
+from voile.privacy.cut_kernels import place
 from voile.privacy.queries import TARGET, Block, CellQuery, Preparation, Query, last_kept
-from voile.privacy.query_kernels import place
 from voile.privacy.wire import lasting, sendable
 from voile.schema import Category, Number, Schema
 
