@@ -117,7 +117,8 @@ class JoiningFacts:
     def own_error(self, k: int) -> float:
         """Mean squared error of a column's scores, by noise, sampling and smoothing."""
         term = self.terms[k]
-        return float(np.mean([term.weights @ one.variance for one in term.smoothed]))
+        assert term.smoothed is not None
+        return float(np.mean([term.weights @ one for one in term.smoothed.variance]))
 
     @property
     def pair_unit(self) -> float:

@@ -422,32 +422,22 @@ class _Training:
         counts, at = term.counts[:, None], now + base
         slope = counts * self.loss.curvature(self.intercept, at, spread)
         scatter = counts * self.loss.variance(self.intercept, at, spread)
-        result = np.empty_like(now)
         residual = term.sums - (counts * self.loss.response(self.intercept, at, spread) + cross)
         term.scatter = scatter
         unit = self.unit if self._is_column(k) else self.joined.unit
-        if anew or not term.smoothed:
-            term.smoothed = [
-                smooth(
-                    term.smoother,
-                    residual[:, o],
-                    now[:, o],
-                    slope[:, o],
-                    scatter[:, o],
-                    term.weights,
-                    self._noise(term),
-                    unit,
-                )
-                for o in range(self.outputs)
-            ]
-            term.scale = float(np.mean([one.scale for one in term.smoothed]))
-        for o, found in enumerate(term.smoothed):
-            scores = found.scores(residual[:, o] + slope[:, o] * now[:, o], slope[:, o])
-            if not self._is_column(k):
-                scores = self.joined.without_curves(k, scores)
-            elif self.shape is not None:
-                scores = self.shape(k, scores, term.counts)
-            result[:, o] = np.clip(scores, -_LARGEST_SCORE, _LARGEST_SCORE) - now[:, o]
+        if anew or term.smoothed is None:
+            noise = self._noise(term)
+            term.smoothed = smooth(
+                term.smoother, residual, now, slope, scatter, term.weights, noise, unit
+            )
+            term.scale = float(np.mean(term.smoothed.scales))
+        scores = term.smoothed.scores(residual + slope * now, slope)
+        if not self._is_column(k):
+            scores = self.joined.without_curves(k, scores)
+        elif self.shape is not None:
+            shaped = [self.shape(k, one, term.counts) for one in scores.T]
+            scores = np.column_stack(shaped)
+        result = np.clip(scores, -_LARGEST_SCORE, _LARGEST_SCORE) - now
         return np.clip(result, -1.5, 1.5)
 
     def _noise(self, term: TermState) -> float:
@@ -480,7 +470,8 @@ class _Training:
                 part = self.layout.part(k)
                 left = term.sums[:, 0] - term.counts * (self.intercept[0] + added[part])
                 left = left - pairs.others_of(k, scores + added)
-                found = term.smoothed[0].scores(left, term.counts)
+                assert term.smoothed is not None
+                found = term.smoothed.only(left, term.counts)
                 scores[part] = found if self.shape is None else self.shape(k, found, term.counts)
         # Scaled targets lie in [-1, 1]; no score needs to leave [-2, 2].
         return self.swept * (np.clip(scores, -2.0, 2.0)[:, None] - self.scores[:columns])
