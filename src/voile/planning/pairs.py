@@ -28,7 +28,7 @@ from voile.models.ebm.pair_choice import (
     score_candidates,
     worth_choosing,
 )
-from voile.models.ebm.pair_grid import Grid, make_grid
+from voile.models.ebm.pair_grid import PairGrid, make_grid
 from voile.models.ebm.pair_sides import Side, make_side
 from voile.models.ebm.pair_training import parts_per_side, start_pair
 from voile.models.ebm.terms import TermState
@@ -118,7 +118,7 @@ class PairFacts:
 class NamedPair:
     """A pair that a person named, before its first round."""
 
-    grid: Grid
+    grid: PairGrid
     term: TermState
 
 

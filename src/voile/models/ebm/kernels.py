@@ -16,6 +16,9 @@ from numpy.typing import NDArray
 from voile.errors import SettingError
 from voile.privacy.query_kernels import Weights, or_none
 
+RowBins = NDArray[np.uint8] | NDArray[np.uint16]
+"""Bins of rows, (rows, terms): one or two bytes each."""
+
 _LOG2_OF_E = 1.4426950408889634
 _LOG_OF_2 = (6.93147180369123816490e-01, 1.90821492927058770002e-10)
 """In two parts: the first has zeros at its end, so that whole multiples of it are exact."""
@@ -213,7 +216,7 @@ _RESIDUALS = {"logit": _logit, "softmax": _softmax, "identity": _squared}
 
 def residual_totals(
     link: str,
-    bins: NDArray[np.uint16],
+    bins: RowBins,
     target: NDArray[np.float32],
     offsets: NDArray[np.int64],
     scores: NDArray[np.float64],
@@ -258,7 +261,7 @@ def residual_totals(
 
 
 def residual_sizes(
-    bins: NDArray[np.uint16],
+    bins: RowBins,
     target: NDArray[np.float32],
     offsets: NDArray[np.int64],
     scores: NDArray[np.float64],
@@ -286,7 +289,7 @@ def _pairs(bins, offsets, groups, across, units, weights, total):
 
 
 def pair_totals(
-    bins: NDArray[np.uint16],
+    bins: RowBins,
     offsets: NDArray[np.int64],
     groups: NDArray[np.int64],
     across: int,
@@ -322,7 +325,7 @@ def _leaves(
 
 def leaf_totals(
     link: str,
-    bins: NDArray[np.uint16],
+    bins: RowBins,
     target: NDArray[np.float32],
     offsets: NDArray[np.int64],
     scores: NDArray[np.float64],

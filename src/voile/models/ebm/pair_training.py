@@ -112,7 +112,7 @@ def start_pair(
             best, choice = error, shape
     sides = _noise(grid, choice)
     roots = [_root(one) for one in sides]
-    mixing = np.kron(*roots)
+    mixing: Floats = np.asarray(np.kron(*roots))
     mixing /= np.maximum(np.linalg.norm(mixing, axis=0), 1.0)
     smoother = Smoother(
         np.asarray(root), mixing, np.asarray(np.linalg.inv(mixing.T @ mixing)), choice

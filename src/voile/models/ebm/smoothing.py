@@ -86,11 +86,11 @@ class Smoothed:
         """
         if len(self.level) == 1:
             return self.only(sums[:, 0], slope[:, 0])[:, None]
-        levels = np.matmul(self.level[:, None, :], sums.T[:, :, None])[:, 0, 0]
+        levels: Floats = np.matmul(self.level[:, None, :], sums.T[:, :, None])[:, 0, 0]
         levelled = sums - slope * levels
         if self.response.ndim == 2:
-            return self.response.T * levelled
-        return np.matmul(self.response, levelled.T[:, :, None])[:, :, 0].T
+            return np.asarray(self.response.T * levelled)
+        return np.asarray(np.matmul(self.response, levelled.T[:, :, None])[:, :, 0].T)
 
     def only(self, sums: Floats, slope: Floats) -> Floats:
         """The same for the only output, of shape (bins,)."""
