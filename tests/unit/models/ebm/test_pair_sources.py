@@ -154,7 +154,7 @@ def test_people_with_several_rows_are_protected_alike(interactions, tmp_path):
     X, y = rows_of(schema, target)
     memory = fitted(kind, lambda model: model.fit(X, y), **asked)
     assert memory.pairs[0].columns == ("x", "z")
-    assert memory.receipt.unit == "who"
+    assert memory.receipt.unit == "who (at most 2 rows each)"
     folder = written(tmp_path / "rows", target)
     assert_same(memory, fitted(kind, lambda model: model.fit(folder, "y"), **asked))
 
