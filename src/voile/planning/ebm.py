@@ -18,14 +18,16 @@ from scipy.stats import norm
 
 from voile.models.ebm.binning import ColumnBins, TargetFacts
 from voile.models.ebm.interactions import joining_round
-from voile.models.ebm.losses import INSIDE, SquaredLoss, TrainingLoss, start_of
+from voile.models.ebm.losses import ClipPrices, TrainingLoss, squared_loss, start_of
 from voile.models.ebm.model import Link
 from voile.models.ebm.pair_training import unit_of_pairs
+from voile.models.ebm.queries import SIZE_CUTS
 from voile.models.ebm.settings import (
     CATEGORIES_ACCESS,
     CHOICE_ACCESS,
     NUMBERS_ACCESS,
     ROUNDS_ACCESS,
+    SIZES_ACCESS,
     Schedule,
     Settings,
     check,
@@ -170,9 +172,7 @@ def _set_up(facts: ForecastFacts, budget: Budget, settings: Settings) -> _Settin
     relative, left = facts.spread / facts.half_range, _LEFT * facts.spread / facts.half_range
     loss: TrainingLoss
     if link == "identity":
-        # Residuals are taken as normal, and cut where the fit cuts them.
-        cap = float(np.clip(left * norm.ppf((1 + INSIDE) / 2), 2.0**-9, 2.0))
-        loss = SquaredLoss(cap, INSIDE, left**2, cap)
+        loss = _clip_normal(left, facts, plan)
         intercept, unit = np.zeros(1), relative**2
     else:
         target = TargetFacts(float(facts.rows), counts, 0.0, 1.0, none, none)
@@ -192,6 +192,16 @@ def _set_up(facts: ForecastFacts, budget: Budget, settings: Settings) -> _Settin
         terms,
         per_unit,
     )
+
+
+def _clip_normal(spread: float, facts: ForecastFacts, plan: Plan) -> TrainingLoss:
+    """The loss of a regression whose residuals are normal, cut where the fit cuts them."""
+    edges = np.concatenate([[0.0], SIZE_CUTS, [2.0]])
+    masses = facts.rows * np.diff(2.0 * norm.cdf(edges / spread) - 1.0)
+    scale = noise_multiplier(plan, ROUNDS_ACCESS) * facts.rows_per_unit
+    seen = noise_multiplier(plan, SIZES_ACCESS) if SIZES_ACCESS in plan else 0.0
+    prices = ClipPrices.of(scale, float(facts.rows), len(facts.schema), seen * facts.rows_per_unit)
+    return squared_loss((edges[1:] + edges[:-1]) / 2, masses, edges[1:], prices)
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,10 @@ _HIDDEN, _DOUBT = 0.02, 1.5
 """Part of what a clip hides that is taken to be there to explain; and how many standard deviations
 of the noise are taken off each mass of the tail before it counts."""
 
+_FREEDOM, _REMEMBERED = 6.0, 7.0
+"""Numbers that a smoothed term is free in, and rounds whose sums count, of all that were averaged
+with a discount."""
+
 _SMALLEST_CAP = 2.0**-9
 
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(9)
@@ -194,6 +198,22 @@ class ClipPrices:
     noise: float
     sampling: float
 
+    @classmethod
+    def of(cls, scale: float, rows: float, terms: int, error: float) -> ClipPrices:
+        """Those of a training.
+
+        Parameters
+        ----------
+        scale : float
+            Standard deviation of the noise of a round, for a clip of 1.
+        rows : float
+        terms : int
+        error : float
+            Standard deviation of the rows of each size of residuals.
+        """
+        free = _FREEDOM * terms
+        return cls(error, (scale * free / rows) ** 2 / _REMEMBERED, free / rows)
+
 
 def squared_loss(
     sizes: Floats, masses: Floats, limits: Floats, prices: ClipPrices | None = None
@@ -232,7 +252,8 @@ def squared_loss(
         kept = np.minimum(sizes, caps[:, None]) ** 2 @ rows
         hidden = np.maximum(sizes - caps[:, None], 0.0) ** 2 @ sure
         costs = (prices.noise * caps**2 + prices.sampling * kept) / shares**2 + _HIDDEN * hidden
-        best = int(np.argmin(costs))
+        # Of clips that cost the same, the smallest: rounding decides nothing.
+        best = int(np.flatnonzero(costs <= costs.min() * (1.0 + 1e-6))[0])
         cap, inside = float(caps[best]), float(shares[best])
     moment = float(rows @ np.minimum(sizes, cap) ** 2)
     return SquaredLoss(cap, inside, max(moment, cap**2 * 1e-3), typical)

@@ -73,10 +73,6 @@ changes little in between, and costs more than the pass over a hundred thousand 
 _SWEEPS = 6
 """Passes over the terms when they are solved for together (regression)."""
 
-_FREEDOM, _REMEMBERED = 6.0, 7.0
-"""Numbers that a smoothed term is free in, and rounds whose sums count, of all that were averaged
-with a discount: what the clip of a regression rests on."""
-
 _WORSE = 1.5
 """Growth of the typical residual, relative to the best one, that counts as having been misled."""
 
@@ -307,7 +303,9 @@ class _Training:
         query = ResidualSizes(self.layout, self.scores, self.intercept, cells)
         release = gaussian_sum(self.table, query, self.grant.take(SIZES_ACCESS))
         edges = np.concatenate([[0.0], SIZE_CUTS, [2.0]])
-        prices = self._clip_prices(release.standard_error)
+        scale = self.multiplier * self.table.weight_per_unit * self.table.noise_growth
+        rows, terms = max(self.target.rows, 1.0), len(self.terms)
+        prices = ClipPrices.of(scale, rows, terms, release.standard_error)
         told = (edges[1:] + edges[:-1]) / 2, release.values[:-1], edges[1:]
         loss, self.choosing = squared_loss(*told, prices), squared_loss(*told)
         if self.best is not None and loss.typical > _WORSE * self.best[0]:
@@ -318,11 +316,6 @@ class _Training:
         self.loss = loss
         if self.best is None or loss.typical <= self.best[0]:
             self.best = (loss.typical, self.scores, self.intercept, loss)
-
-    def _clip_prices(self, error: float) -> ClipPrices:
-        rows, free = max(self.target.rows, 1.0), _FREEDOM * len(self.terms)
-        scale = self.multiplier * self.table.weight_per_unit * self.table.noise_growth
-        return ClipPrices(error, (scale * free / rows) ** 2 / _REMEMBERED, free / rows)
 
     def _is_column(self, k: int) -> bool:
         """Whether a term is a column's, not a pair's."""
