@@ -13,7 +13,8 @@ from voile.explain.row_texts import Row, RowTexts, TextMaker
 from voile.models.ebm.model import MISSING, OTHER
 from voile.models.ebm.pair_term import pair_name
 from voile.models.features import Feature, Features
-from voile.privacy.public_rows import encode_public, hold_public
+from voile.privacy.held_rows import hold_public
+from voile.privacy.public_rows import encode_public
 from voile.schema import Category, Date, Number, Schema
 from voile.schema.columns import Column
 from voile.schema.dates import read_instant

@@ -20,7 +20,8 @@ from voile.explain import EBMLocalExplanation
 from voile.explain.given_values import hold_texts, tell_rows
 from voile.explain.row_texts import RowTexts, TextMaker
 from voile.explaining import explain_local
-from voile.privacy.public_rows import encode_public, hold_public
+from voile.privacy.held_rows import hold_public
+from voile.privacy.public_rows import encode_public
 from voile.schema import Category, Date, Number, Schema
 
 ROWS = make_rows(1000)

@@ -23,7 +23,13 @@ from voile.models.ebm.joined_pairs import (
     JoiningFacts,
     join_pairs,
 )
-from voile.models.ebm.losses import SoftmaxLoss, TrainingLoss, squared_loss, start_of
+from voile.models.ebm.losses import (
+    ClipPrices,
+    SoftmaxLoss,
+    TrainingLoss,
+    squared_loss,
+    start_of,
+)
 from voile.models.ebm.model import Link
 from voile.models.ebm.pairs import ColumnPairs, PairCounts, group_bins
 from voile.models.ebm.queries import (
@@ -67,8 +73,12 @@ changes little in between, and costs more than the pass over a hundred thousand 
 _SWEEPS = 6
 """Passes over the terms when they are solved for together (regression)."""
 
+_FREEDOM, _REMEMBERED = 6.0, 7.0
+"""Numbers that a smoothed term is free in, and rounds whose sums count, of all that were averaged
+with a discount: what the clip of a regression rests on."""
+
 _WORSE = 1.5
-"""Growth of the clip, relative to the best so far, that counts as having been misled."""
+"""Growth of the typical residual, relative to the best one, that counts as having been misled."""
 
 _LARGEST_SPREAD, _LARGEST_SCORE = 4.0, 8.0
 """Limits of the other terms' variance and of a score (log-odds), against runaway noise."""
@@ -131,6 +141,7 @@ class _Training:
         self.joined: JoinedPairs | None = None
         self.outputs = layout.outputs
         self.loss, self.intercept, self.unit = start_of(layout.link, target)
+        self.choosing: TrainingLoss | None = None
         self.multiplier = self._multiplier(ROUNDS_ACCESS)
         self.scores = np.zeros((int(layout.offsets[-1]), self.outputs))
         self.terms = [self._term(one) for one in bins]
@@ -212,7 +223,8 @@ class _Training:
         own = spreads[k]
         if self.joined is not None:
             own = own + sum(spreads[one] for one in self.joined.columns_of(k))
-        rest: Floats = np.minimum(spreads.sum(axis=0) - own, _LARGEST_SPREAD)
+        # Rounding may leave less than nothing of a sum less its only part.
+        rest: Floats = np.clip(spreads.sum(axis=0) - own, 0.0, _LARGEST_SPREAD)
         return rest[:, None]
 
     # -- rounds -------------------------------------------------------------------------------
@@ -295,15 +307,22 @@ class _Training:
         query = ResidualSizes(self.layout, self.scores, self.intercept, cells)
         release = gaussian_sum(self.table, query, self.grant.take(SIZES_ACCESS))
         edges = np.concatenate([[0.0], SIZE_CUTS, [2.0]])
-        loss = squared_loss((edges[1:] + edges[:-1]) / 2, release.values[:-1], edges[1:])
-        if self.best is not None and loss.cap > _WORSE * self.best[0]:
+        prices = self._clip_prices(release.standard_error)
+        told = (edges[1:] + edges[:-1]) / 2, release.values[:-1], edges[1:]
+        loss, self.choosing = squared_loss(*told, prices), squared_loss(*told)
+        if self.best is not None and loss.typical > _WORSE * self.best[0]:
             # Noised pairs can mislead: go back, and trust them less from here on.
             self.scores, self.intercept, self.loss = self.best[1:]
             self.swept /= 2.0
             return
         self.loss = loss
-        if self.best is None or loss.cap <= self.best[0]:
-            self.best = (loss.cap, self.scores, self.intercept, loss)
+        if self.best is None or loss.typical <= self.best[0]:
+            self.best = (loss.typical, self.scores, self.intercept, loss)
+
+    def _clip_prices(self, error: float) -> ClipPrices:
+        rows, free = max(self.target.rows, 1.0), _FREEDOM * len(self.terms)
+        scale = self.multiplier * self.table.weight_per_unit * self.table.noise_growth
+        return ClipPrices(error, (scale * free / rows) ** 2 / _REMEMBERED, free / rows)
 
     def _is_column(self, k: int) -> bool:
         """Whether a term is a column's, not a pair's."""
@@ -330,6 +349,7 @@ class _Training:
             self.scores,
             self.intercept,
             self.loss,
+            self.choosing or self.loss,
             self._spreads(),
             self.unit,
             self.target.rows,
@@ -402,32 +422,22 @@ class _Training:
         counts, at = term.counts[:, None], now + base
         slope = counts * self.loss.curvature(self.intercept, at, spread)
         scatter = counts * self.loss.variance(self.intercept, at, spread)
-        result = np.empty_like(now)
         residual = term.sums - (counts * self.loss.response(self.intercept, at, spread) + cross)
         term.scatter = scatter
         unit = self.unit if self._is_column(k) else self.joined.unit
-        if anew or not term.smoothed:
-            term.smoothed = [
-                smooth(
-                    term.smoother,
-                    residual[:, o],
-                    now[:, o],
-                    slope[:, o],
-                    scatter[:, o],
-                    term.weights,
-                    self._noise(term),
-                    unit,
-                )
-                for o in range(self.outputs)
-            ]
-            term.scale = float(np.mean([one.scale for one in term.smoothed]))
-        for o, found in enumerate(term.smoothed):
-            scores = found.scores(residual[:, o] + slope[:, o] * now[:, o], slope[:, o])
-            if not self._is_column(k):
-                scores = self.joined.without_curves(k, scores)
-            elif self.shape is not None:
-                scores = self.shape(k, scores, term.counts)
-            result[:, o] = np.clip(scores, -_LARGEST_SCORE, _LARGEST_SCORE) - now[:, o]
+        if anew or term.smoothed is None:
+            noise = self._noise(term)
+            term.smoothed = smooth(
+                term.smoother, residual, now, slope, scatter, term.weights, noise, unit
+            )
+            term.scale = float(np.mean(term.smoothed.scales))
+        scores = term.smoothed.scores(residual + slope * now, slope)
+        if not self._is_column(k):
+            scores = self.joined.without_curves(k, scores)
+        elif self.shape is not None:
+            shaped = [self.shape(k, one, term.counts) for one in scores.T]
+            scores = np.column_stack(shaped)
+        result = np.clip(scores, -_LARGEST_SCORE, _LARGEST_SCORE) - now
         return np.clip(result, -1.5, 1.5)
 
     def _noise(self, term: TermState) -> float:
@@ -460,7 +470,8 @@ class _Training:
                 part = self.layout.part(k)
                 left = term.sums[:, 0] - term.counts * (self.intercept[0] + added[part])
                 left = left - pairs.others_of(k, scores + added)
-                found = term.smoothed[0].scores(left, term.counts)
+                assert term.smoothed is not None
+                found = term.smoothed.only(left, term.counts)
                 scores[part] = found if self.shape is None else self.shape(k, found, term.counts)
         # Scaled targets lie in [-1, 1]; no score needs to leave [-2, 2].
         return self.swept * (np.clip(scores, -2.0, 2.0)[:, None] - self.scores[:columns])

@@ -4,6 +4,7 @@
   "use strict";
   const model = JSON.parse(document.getElementById("model-data").textContent);
   const byId = (name) => document.getElementById(name);
+  const all = [...model.terms, ...model.pairs];
   const fields = model.terms.map((term, i) => ({ term, field: byId("field-" + i), gap: byId("missing-" + i) }));
   const rowChoice = byId("row-choice"), told = byId("told"), answer = byId("answer");
   const steps = byId("steps"), chances = byId("chances");
@@ -46,14 +47,29 @@
   function findBin(term, value) {
     const last = term.scores.length - 1;
     if (value === null) return last;
-    if (term.kind === "category") return Math.min(value, last);
-    let low = 0, high = term.cuts.length;
+    return term.kind === "category" ? Math.min(value, last) : countBelow(term.cuts, value);
+  }
+
+  function countBelow(cuts, value) {
+    let low = 0, high = cuts.length;
     while (low < high) {
       const middle = (low + high) >> 1;
-      if (term.cuts[middle] <= value) low = middle + 1;
+      if (cuts[middle] <= value) low = middle + 1;
       else high = middle;
     }
     return low;
+  }
+
+  // Which part of one side of a pair's grid: levels of a category stand in groups.
+  function findPart(side, value) {
+    if (side.groups.length) return side.groups[Math.min(value, side.groups.length - 1)];
+    return value === null ? side.cuts.length + 1 : countBelow(side.cuts, value);
+  }
+
+  // Position of a row's cell among all cells of a pair.
+  function findCell(pair, values) {
+    const [row, column] = pair.sides.map((side) => findPart(side, values[side.term]));
+    return row * pair.width + column;
   }
 
   function respond(scores) {
@@ -78,13 +94,15 @@
   }
 
   function explain(values) {
-    const bins = model.terms.map((term, i) => findBin(term, values[i]));
+    // Terms, then pairs: what each adds to every score.
+    const places = [...model.terms.map((term, i) => findBin(term, values[i])),
+      ...model.pairs.map((pair) => findCell(pair, values))];
+    const parts = places.map((place, i) => ({ i, scores: all[i].scores[place], errors: all[i].errors[place] }));
     const scores = model.intercept.slice();
-    bins.forEach((bin, i) => model.terms[i].scores[bin].forEach((one, k) => { scores[k] += one; }));
+    parts.forEach((part) => part.scores.forEach((one, k) => { scores[k] += one; }));
     return {
-      bins, scores,
-      errors: model.intercept_errors.map((one, k) =>
-        root([one, ...bins.map((bin, i) => model.terms[i].errors[bin][k])])),
+      parts, scores,
+      errors: model.intercept_errors.map((one, k) => root([one, ...parts.map((part) => part.errors[k])])),
       predictions: respond(scores),
     };
   }
@@ -204,14 +222,15 @@
     const found = explain(values);
     const best = found.predictions.indexOf(Math.max(...found.predictions));
     const k = !told ? 0 : told.value === "best" ? best : Number(told.value);
-    const parts = found.bins.map((bin, i) => ({
-      i, size: model.terms[i].scores[bin][k], error: model.terms[i].errors[bin][k] }));
+    const parts = found.parts.map(({ i, scores, errors }) => ({ i, size: scores[k], error: errors[k] }));
     parts.sort((a, b) => Math.abs(b.size) - Math.abs(a.size) || a.i - b.i);
     const top = Math.max(1e-300, ...parts.map((one) => Math.abs(one.size) + 2 * (one.error || 0)));
     steps.replaceChildren(
       line("starts at", model.intercept[k], model.intercept_errors[k], top, false),
       ...parts.map((one) => {
-        const made = line(model.terms[one.i].name + " = " + tell(values[one.i], fields[one.i]), one.size, one.error, top, true);
+        const of = one.i < fields.length ? [one.i] : all[one.i].sides.map((side) => side.term);
+        const text = of.map((i) => tell(values[i], fields[i])).join(" & ");
+        const made = line(all[one.i].name + " = " + text, one.size, one.error, top, true);
         made.dataset.term = String(one.i);
         return made;
       }),

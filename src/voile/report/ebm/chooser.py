@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
+from voile.arrays import Floats
 from voile.explain.ebm.local import EBMLocalExplanation
 from voile.explain.ebm.overall import EBMExplanation
 from voile.explain.ebm.text import interval_text, prediction_text, score_text
 from voile.models.ebm.model import EBMModel, Term
+from voile.models.ebm.pair_term import PairTerm
 from voile.report.kit.html import Templates, known
 from voile.schema import Category, Date, Number
 from voile.schema.scale import Scale, on_scale, step_of
@@ -50,6 +52,7 @@ def draw_chooser(
         fields=[_describe_field(term) for term in model.terms],
         rows=[f"Row {i}: {name}" for i, name in enumerate(names, 1)],
         data=_describe(model, record, rows),
+        paired=bool(model.pairs),
     )
 
 
@@ -112,6 +115,7 @@ def _describe(
         "intercept_errors": [known(one) for one in record.intercept_errors],
         "interval": "95 % interval" if record.whole else "noise alone",
         "terms": [_describe_term(term) for term in model.terms],
+        "pairs": [_describe_pair(model, pair) for pair in model.pairs],
         "typical": [_typical_value(term) for term in model.terms],
         "rows": rows,
     }
@@ -126,8 +130,29 @@ def _describe_term(term: Term) -> dict[str, Any]:
         "lower": float(term.edges[0]) if number else None,
         "upper": float(term.edges[-1]) if number else None,
         "cuts": term.cuts.tolist(),
-        "scores": [[float(f"{one:.9g}") for one in line] for line in term.scores],
-        "errors": [[known(float(f"{one:.3g}")) for one in line] for line in term.errors],
+        **_describe_scores(term.scores, term.errors),
+    }
+
+
+def _describe_pair(model: EBMModel, pair: PairTerm) -> dict[str, Any]:
+    """The cells of a pair one after another, row by row."""
+    places = {term.name: i for i, term in enumerate(model.terms)}
+    outputs = model.outputs
+    return {
+        "name": pair.name,
+        "sides": [
+            {"term": places[side.name], "cuts": side.cuts.tolist(), "groups": side.groups.tolist()}
+            for side in (pair.first, pair.second)
+        ],
+        "width": pair.second.parts,
+        **_describe_scores(pair.scores.reshape(-1, outputs), pair.errors.reshape(-1, outputs)),
+    }
+
+
+def _describe_scores(scores: Floats, errors: Floats) -> dict[str, Any]:
+    return {
+        "scores": [[float(f"{one:.9g}") for one in line] for line in scores],
+        "errors": [[known(float(f"{one:.3g}")) for one in line] for line in errors],
     }
 
 

@@ -1,20 +1,24 @@
-"""The page of a whole model: what matters, the shape of every term, edits, and the receipt."""
+"""The page of a whole model: what matters, every shape and map, edits, and the receipt."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TypeVar
 
 import plotly.graph_objects as go
 from markupsafe import Markup
 
 from voile.explain.ebm import text as plain_text
-from voile.explain.ebm.overall import EBMExplanation
+from voile.explain.ebm.overall import EBMExplanation, Part
+from voile.explain.ebm.pair import ExplainedPair
 from voile.explain.ebm.term import ExplainedTerm
 from voile.explain.ebm.text import extremes, leading_output
 from voile.explain.wording import noisy, p_text, short, signed, spread
 from voile.figure_request import FigureRequest
 from voile.models.history import Edit, tell_edits
 from voile.rendering import draws, plots
+from voile.report.ebm.pair_map import draw_pair
+from voile.report.ebm.pair_part import draw_pair_part
 from voile.report.ebm.shapes import MOST_BANDS, draw_shape, uses_ranks
 from voile.report.kit import theme
 from voile.report.kit.html import Templates, parts
@@ -23,6 +27,8 @@ from voile.report.kit.room import draw_some
 from voile.report.kit.text import plot_labels, plot_text
 
 MOST_TERMS = 40
+
+AnyPart = TypeVar("AnyPart", ExplainedTerm, ExplainedPair)
 
 _html = Templates("ebm/model.html", text=plain_text, p_text=p_text)
 
@@ -38,39 +44,41 @@ def draw_page(record: EBMExplanation) -> str:
 
 @plots(EBMExplanation)
 def plot(record: EBMExplanation, request: FigureRequest) -> go.Figure:
-    """What matters, or the shape of the column that is named."""
+    """What matters, or the shape of the column, or the map of the pair, that is named."""
     request.refuse("row")
     k = request.choose_output(record.outputs)
     if k is not None:
         record = _only(record, k)
     if request.name is None:
         return draw_importance(record)
-    name = request.choose_name([term.name for term in record.ranked])
-    term = next(term for term in record.ranked if term.name == name)
-    return draw_shape(term, record.outputs, record.units)
+    name = request.choose_name([part.name for part in record.ranked_parts])
+    part = record[name]
+    if isinstance(part, ExplainedPair):
+        return draw_pair(part, record.outputs, record.units)
+    return draw_shape(part, record.outputs, record.units)
 
 
 def _only(record: EBMExplanation, k: int) -> EBMExplanation:
     """The part of an explanation that is about one of several outputs."""
     own = slice(k, k + 1)
-    terms = tuple(
-        replace(
-            term,
-            scores=term.scores[:, own],
-            standard_errors=term.standard_errors[:, own],
-            importance=term.importance[own],
-            original=None if term.original is None else term.original[:, own],
-            noise_errors=None if term.noise_errors is None else term.noise_errors[:, own],
-            evidence=None,
-        )
-        for term in record.terms
-    )
     return replace(
         record,
         outputs=record.outputs[own],
         intercept=record.intercept[own],
         intercept_errors=record.intercept_errors[own],
-        terms=terms,
+        terms=tuple(replace(_only_of(term, own), evidence=None) for term in record.terms),
+        pairs=tuple(_only_of(pair, own) for pair in record.pairs),
+    )
+
+
+def _only_of(part: AnyPart, own: slice) -> AnyPart:
+    return replace(
+        part,
+        scores=part.scores[..., own],
+        standard_errors=part.standard_errors[..., own],
+        importance=part.importance[own],
+        original=None if part.original is None else part.original[..., own],
+        noise_errors=None if part.noise_errors is None else part.noise_errors[..., own],
     )
 
 
@@ -80,25 +88,32 @@ def draw_lead(record: EBMExplanation) -> Markup:
 
 
 def draw_sections(record: EBMExplanation, *, linked: bool = False) -> list[Section]:
-    """What matters, and the shape of each term; ``linked``, with an anchor at every shape."""
-    ranked = record.ranked
-    words = ", ".join(f"{term.name} {short(float(term.importance.sum()))}" for term in ranked[:10])
+    """What matters, and each shape and map; ``linked``, with an anchor at every one of them."""
+    ranked = record.ranked_parts
+    words = ", ".join(f"{part.name} {short(float(part.importance.sum()))}" for part in ranked[:10])
     left = len(ranked) - MOST_TERMS
     matters = _html.importance(record, draw_importance(record), words, left)
     terms = _html.reading(record, len(record.outputs) > MOST_BANDS)
-    drawn = draw_some(lambda i: _draw_term(record, ranked[i], i, linked=linked), len(ranked))
-    shown = len(record.shown)
+    drawn = draw_some(lambda i: _draw_part(record, ranked[i], i, linked=linked), len(ranked))
+    shown = len(record.shown_parts)
     terms += Markup("").join(drawn[:shown])
     if drawn[shown:]:
         terms += _html.nothing(record, Markup("").join(drawn[shown:]))
-    terms += _html.left_out([term.name for term in ranked[len(drawn) :]])
+    terms += _html.left_out(record, [part.name for part in ranked[len(drawn) :]])
     anchors = tuple(
-        (f"shape-{i}" if linked else "", term.name) for i, term in enumerate(ranked[: len(drawn)])
+        (f"shape-{i}" if linked else "", part.name) for i, part in enumerate(ranked[: len(drawn)])
     )
+    title = "Each term and pair" if record.pairs else "Each term"
     return [
         Section("What matters", "importance-of-terms", matters),
-        Section("Each term", "terms", terms, anchors),
+        Section(title, "terms", terms, anchors),
     ]
+
+
+def _draw_part(record: EBMExplanation, part: Part, position: int, *, linked: bool) -> Markup:
+    if isinstance(part, ExplainedPair):
+        return draw_pair_part(record, part, position, linked=linked)
+    return _draw_term(record, part, position, linked=linked)
 
 
 def _draw_term(
@@ -125,6 +140,7 @@ def _draw_term(
         for i, label in enumerate(term.labels)
     ]
     return _html.term(
+        record,
         term,
         position,
         linked=linked,
@@ -151,11 +167,11 @@ def draw_history(history: tuple[Edit, ...], edits: tuple[Edit, ...]) -> Markup:
 
 
 def draw_importance(record: EBMExplanation) -> go.Figure:
-    """Draw a bar per term (the first `MOST_TERMS`), with a mark at what errors alone would give.
+    """Draw a bar per term and pair (the first `MOST_TERMS`), with a mark at what errors would give.
 
     Several outputs are stacked: the length of a bar is the sum over outputs.
     """
-    terms = record.ranked[:MOST_TERMS]
+    terms = record.ranked_parts[:MOST_TERMS]
     single = len(record.outputs) == 1
     heights = list(range(len(terms)))
     figure = go.Figure()

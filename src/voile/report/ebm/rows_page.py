@@ -13,18 +13,16 @@ from voile.explain.ebm.text import row_text, told_values
 from voile.explain.wording import noisy, percent
 from voile.figure_request import FigureRequest
 from voile.rendering import draws, plots
+from voile.report.ebm.feature_labels import label_features
 from voile.report.ebm.shapes import score_title
-from voile.report.kit.bars import Part, draw_steps, parts_text, rank_parts, value_label
+from voile.report.kit.bars import Part, draw_steps, parts_text, rank_parts
 from voile.report.kit.html import Templates
 from voile.report.kit.page import compose_page
 from voile.report.kit.room import draw_some
-from voile.report.kit.text import short_names
 
 MOST_ROWS = 20
 
 _html = Templates("ebm/rows.html", text=plain_text)
-
-MOST_NAME = 20
 
 
 @draws(EBMLocalExplanation)
@@ -96,12 +94,10 @@ def _tabulate(record: EBMLocalExplanation, row: int) -> list[list[str]]:
 
 def find_steps(record: EBMLocalExplanation, row: int, output: int) -> list[Part]:
     """Steps of one row, the greatest first, the rest summed (their noise taken as independent)."""
-    names, texts = short_names(record.features, MOST_NAME), told_values(record, row)
+    labels, texts = label_features(record, row), told_values(record, row)
 
     def tell(j: int) -> tuple[str, tuple[str, ...]]:
-        read = record.read_as[row][j]
-        label = value_label(names[j], record.given[row][j], read or "")
-        return label, (f"{record.features[j]} = {texts[j]}",)
+        return labels[j], (f"{record.features[j]} = {texts[j]}",)
 
     steps, level = [], float(record.base_values[output])
     sizes, errors = record.values[row, :, output], record.standard_errors[row, :, output]

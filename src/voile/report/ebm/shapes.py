@@ -88,7 +88,7 @@ def _draw_number(term: ExplainedTerm, outputs: tuple[str, ...], units: str) -> g
     figure.update_xaxes(range=[edges[0], edges[-1]], col=1, row=2)
     figure.update_xaxes(title_text=plot_text(term.name, 60), col=1, row=2)
     if ranks:
-        chosen = _choose_ticks(len(edges))
+        chosen = choose_ticks(len(edges))
         texts = edge_texts(term.edges.tolist(), term.scale)
         # Level texts: tilted ones would reach down to "missing". A narrow screen shows fewer.
         figure.update_xaxes(
@@ -191,7 +191,7 @@ def _closed(values: Floats) -> list[float]:
     return [*values.tolist(), float(values[-1])]
 
 
-def _choose_ticks(borders: int) -> list[int]:
+def choose_ticks(borders: int) -> list[int]:
     """Positions of a few borders, the first and the last among them."""
     steps = min(MOST_TICKS, borders) - 1
     return sorted({round(i * (borders - 1) / steps) for i in range(steps + 1)})

@@ -1,4 +1,4 @@
-"""Additive models in a terminal: terms with their shapes, and the steps of single rows."""
+"""Additive models in a terminal: terms and pairs with their shapes, and steps of single rows."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from rich.text import Text
 
 from voile.explain.ebm import text
 from voile.explain.ebm.local import EBMLocalExplanation
-from voile.explain.ebm.overall import EBMExplanation
-from voile.explain.ebm.term import ExplainedTerm
+from voile.explain.ebm.overall import EBMExplanation, Part
+from voile.explain.ebm.pair import ExplainedPair
 from voile.explain.wording import readable, short, signed
 from voile.rendering import prints
+from voile.report.ebm.pair_terminal import peaks_text, print_pairs
 from voile.report.ebm.rows_page import find_ends, find_steps
 from voile.report.kit import terminal as kit
 
@@ -23,15 +24,18 @@ BLOCKS = "▁▂▃▄▅▆▇█"
 
 @prints(EBMExplanation)
 def print_terms(console: Console, record: EBMExplanation) -> None:
-    """Print all terms by importance."""
-    kit.say(console, f"Terms by importance: {text.score_text(record)}", style="bold")
+    """Print all terms and pairs by importance."""
+    what = "Terms and pairs" if record.pairs else "Terms"
+    kit.say(console, f"{what} by importance: {text.score_text(record)}", style="bold")
     console.print(tabulate_terms(record))
-    for sentence in (text.nothing_text(record), text.VERDICTS if record.whole else ""):
-        if sentence:
-            console.print(Text(sentence))
+    kit.say(console, text.nothing_text(record), text.nothing_together_text(record))
+    kit.say(console, text.verdicts_text(record))
     if len(record.outputs) > 1:
         kit.say(console, "Shapes are of the class whose score the term moves most.")
         console.print(Text(text.scores_text(record)))
+    if record.pairs:
+        kit.say(console, text.TOGETHER)
+        print_pairs(console, record)
     kit.print_receipt(console, record)
 
 
@@ -53,19 +57,19 @@ def print_answers(console: Console, record: EBMLocalExplanation) -> None:
 
 
 def tabulate_terms(record: EBMExplanation) -> Table:
-    """All terms by importance with their shapes; of several outputs, the one that moves most."""
+    """All parts by importance with their shapes; of several outputs, the one that moves most."""
     several = len(record.outputs) > 1
     table = kit.plain_table()
     table.add_column("term", no_wrap=True, max_width=18, min_width=8)
     table.add_column("importance", no_wrap=True, justify="right", min_width=10)
-    judged = any(term.verdict != "not known" for term in record.terms)
+    judged = any(part.verdict != "not known" for part in record.parts)
     if judged:
         table.add_column("verdict", no_wrap=True, max_width=8)
     # A line has no room for a bar beside the name of a class.
     table.add_column("class" if several else "", no_wrap=True, min_width=kit.BAR)
     table.add_column("lowest, shape, highest", no_wrap=True)
-    top = max([float(term.importance.sum()) for term in record.terms] + [0.0])
-    for term in record.shown:
+    top = max([float(part.importance.sum()) for part in record.parts] + [0.0])
+    for term in record.shown_parts:
         size = float(term.importance.sum())
         name = text.cut_text(record.outputs[text.leading_output(term)], MOST_CLASS)
         table.add_row(
@@ -91,8 +95,10 @@ def tabulate_row(record: EBMLocalExplanation, row: int) -> Table:
     return kit.tabulate_parts(find_steps(record, row, output), head, before=[base], after=[score])
 
 
-def _shape(term: ExplainedTerm, *, most: int) -> str:
-    """A number's curve between its ends; a category's lowest and highest level."""
+def _shape(term: Part, *, most: int) -> str:
+    """A number's curve between its ends; the lowest and highest level, or cell, of all else."""
+    if isinstance(term, ExplainedPair):
+        return peaks_text(term, most)
     if term.kind == "category" or not term.regular:
         return ", ".join(text.extremes(term, most=most))
     output = text.leading_output(term)

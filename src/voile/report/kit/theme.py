@@ -28,6 +28,9 @@ IN_THE_DARK = _COLOURS["figures in the dark"]
 COLOUR_CLASSES = {colour: f"k{i}" for i, colour in enumerate(IN_THE_DARK)}
 """By which class an element of a figure takes a colour that follows the page."""
 
+FAINT = "#e8e8e8"
+"""Cells that may be nothing."""
+
 INK, ROWS, WAS, RAISE, LOWER = "#0072B2", "#9AA5B1", "#4D4D4D", "#D55E00", "#0072B2"
 """One series, counts of rows, scores before an edit, what raises a score, what lowers it."""
 
@@ -93,6 +96,19 @@ def see_through(colour: str, opacity: float) -> str:
 def legend_room(series: int) -> int:
     """Pixels that the legend of several series may need on a narrow screen, two beside another."""
     return 0 if series == 1 else 20 * (-(-series // 2))
+
+
+def signed_scale() -> list[list[Any]]:
+    """Colours from what lowers most over nothing at all to what raises most, as plotly takes them.
+
+    Zero is the page itself, light or dark: what is faint is little.
+    """
+    return [
+        [0.0, see_through(LOWER, 1.0)],
+        [0.5, see_through(LOWER, 0.0)],
+        [0.5, see_through(RAISE, 0.0)],
+        [1.0, see_through(RAISE, 1.0)],
+    ]
 
 
 def look(name: str) -> dict[str, Any]:

@@ -28,14 +28,14 @@ def draw_model(estimator: PrivateEstimator) -> str:
         whole = None
     terms, classes, rest = [], "", 0
     if isinstance(whole, EBMExplanation):
-        ranked = whole.ranked[:MOST_LINES]
+        ranked = whole.ranked_parts[:MOST_LINES]
         sizes = [float(term.importance.sum()) for term in ranked]
         top = max([*sizes, 1e-300])
         terms = [
             (term.name, 100 * size / top, short(size))
             for term, size in zip(ranked, sizes, strict=True)
         ]
-        rest = len(whole.terms) - len(ranked)
+        rest = len(whole.parts) - len(ranked)
     elif isinstance(whole, LocallyLinearExplanation | LVQExplanation):
         names = [str(one) for one in whole.outputs]
         classes = ", ".join(names[:MOST_LINES]) + (", ..." if len(names) > MOST_LINES else "")

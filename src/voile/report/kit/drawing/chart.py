@@ -12,6 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from voile.report.kit.drawing.colours import ColourStop
+
 Floats = NDArray[np.float64]
 
 
@@ -201,23 +203,28 @@ class LegendEntry:
 
 @dataclass(frozen=True)
 class Hint:
-    """Something to point at: its place in parts of the figure, and its lines of plain text."""
+    """Something to point at: its place in parts of the figure, and its lines of plain text.
+
+    Of a cell also half its width and half its height.
+    """
 
     x: float
     y: float
     lines: tuple[str, ...]
+    half: tuple[float, float] = (0.0, 0.0)
 
 
 @dataclass(frozen=True)
 class ColourScale:
-    """What colours mean: their stops from 0 to 1, the numbers at the two ends, and whether it must
-    be seen even where every cell says its number.
+    """What colours mean: their stops from 0 to 1, the numbers at the two ends, whether it must
+    be seen even where every cell says its number, and what the numbers are.
     """
 
-    stops: tuple[tuple[float, str], ...]
+    stops: tuple[ColourStop, ...]
     low: float
     high: float
     needed: bool = True
+    title: str = ""
 
 
 @dataclass(frozen=True)
@@ -233,7 +240,7 @@ class Chart:
     notes : tuple of FigureText
     hints : tuple of Hint
     by : str
-        What tells which hint is meant: "x", "y", or both ("xy").
+        What tells which hint is meant: "x", "y", both ("xy"), or the cell that is pointed at.
     square : float
         Width over height, where it must not be stretched; 0 where it may.
     scale : ColourScale or None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -29,23 +30,34 @@ def split_colour(colour: str) -> tuple[str, float]:
     return "#" + "".join(f"{round(one):02x}" for one in (red, green, blue)), (alpha or [1.0])[0]
 
 
-def read_scale(given: Any) -> tuple[tuple[float, str], ...]:
+@dataclass(frozen=True)
+class ColourStop:
+    """A place on a scale, from 0 to 1, with its colour and opacity."""
+
+    at: float
+    colour: str
+    opacity: float = 1.0
+
+
+def read_scale(given: Any) -> tuple[ColourStop, ...]:
     """Stops of a scale in plotly's form, or of one that plotly knows by name."""
     stops = plotly.colors.get_colorscale(given) if isinstance(given, str) else given
+    found = ((float(at), *split_colour(colour)) for at, colour in stops)
     return tuple(
-        (float(at), split_colour(colour)[0].replace("white", "#ffffff")) for at, colour in stops
+        ColourStop(at, colour.replace("white", "#ffffff"), opacity) for at, colour, opacity in found
     )
 
 
-def sample_scale(stops: Sequence[tuple[float, str]], share: float) -> str:
-    """The colour at a share from 0 to 1.
+def sample_scale(stops: Sequence[ColourStop], share: float) -> tuple[str, float]:
+    """The colour at a share from 0 to 1, and its opacity.
 
     Examples
     --------
-    >>> sample_scale(((0, "#000000"), (1, "#ffffff")), 0.5)
-    '#808080'
+    >>> sample_scale((ColourStop(0, "#000000", 0.0), ColourStop(1, "#ffffff")), 0.5)
+    ('#808080', 0.5)
     """
-    places = [at for at, _ in stops]
-    parts = np.array([[int(colour[i : i + 2], 16) for i in (1, 3, 5)] for _, colour in stops])
+    places = [one.at for one in stops]
+    parts = np.array([[int(one.colour[i : i + 2], 16) for i in (1, 3, 5)] for one in stops])
     mixed = [round(float(np.interp(share, places, parts[:, i]))) for i in range(3)]
-    return "#" + "".join(f"{one:02x}" for one in mixed)
+    opacity = float(np.interp(share, places, [one.opacity for one in stops]))
+    return "#" + "".join(f"{one:02x}" for one in mixed), opacity

@@ -29,6 +29,10 @@
 
     const place = (one, area) => [area.left + one[0] / 1000 * area.width, area.top + one[1] / 1000 * area.height];
 
+    // Half a thousandth more, for both were rounded: the nearer one of two is meant.
+    const within = (across, down, half, area) =>
+      Math.abs(across) <= (half[0] + 1) / 1000 * area.width && Math.abs(down) <= (half[1] + 1) / 1000 * area.height;
+
     // Lines of its own, or a row of the table that follows: each of its cells after its head.
     function read([, , ...lines]) {
       if (told.lines) return lines.map((i) => told.lines[i]).join("\n");
@@ -69,6 +73,7 @@
       let best = -1, least = told.by === "xy" ? NEAR : Infinity;
       told.all.forEach((one, i) => {
         const [a, b] = place(one, area);
+        if (told.half && !within(x - a, y - b, told.half[i], area)) return;
         const far = told.by === "x" ? Math.abs(a - x) : told.by === "y" ? Math.abs(b - y) : Math.hypot(a - x, b - y);
         if (far < least) [best, least] = [i, far];
       });

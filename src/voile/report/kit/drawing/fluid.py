@@ -16,6 +16,7 @@ from markupsafe import Markup, escape
 from voile.report.kit.assets import write_data
 from voile.report.kit.drawing.arranging import stack_names
 from voile.report.kit.drawing.chart import Axis, Chart, ColourScale, LegendEntry, Panel
+from voile.report.kit.drawing.colours import ColourStop
 from voile.report.kit.drawing.marks import PATTERNS, draw_sample
 from voile.report.kit.drawing.panels import (
     Around,
@@ -29,6 +30,7 @@ from voile.report.kit.drawing.panels import (
 from voile.report.kit.drawing.reading import read_chart
 from voile.report.kit.drawing.svg import Sheet, tidy
 from voile.report.kit.drawing.ticks import scale_texts
+from voile.report.kit.theme import themed
 
 WIDE, NARROW = 561.0, 300.0
 """Pixels that a wide and a narrow page have for a figure, at least; `figure.css` has the border."""
@@ -56,7 +58,7 @@ def draw_fluid(figure: go.Figure, name: str, rows: Sequence[str] | None = ()) ->
     """
     chart = read_chart(figure)
     named = any(panel.y.named for panel in chart.panels) and not chart.square
-    if named and measure_around(chart, WIDE).left > LONG_NAMES:
+    if named and chart.by != "cells" and measure_around(chart, WIDE).left > LONG_NAMES:
         plots = _draw_plot(chart, {"w": WIDE}) + _draw_plot(stack_names(chart), {"n": NARROW})
     else:
         plots = _draw_plot(chart, {"w": WIDE, "n": NARROW})
@@ -72,16 +74,19 @@ def _describe_hints(chart: Chart, rows: Sequence[str]) -> dict[str, Any]:
 
     Lines are there once: many hints share a name.
     """
+    data: dict[str, Any] = {"by": chart.by}
+    if chart.by == "cells":
+        data["half"] = [[round(1000 * half) for half in one.half] for one in chart.hints]
     places = [[round(1000 * one.x), round(1000 * (1 - one.y))] for one in chart.hints]
     known = {" ".join(row.split()): i for i, row in enumerate(rows)}
     if len(known) == len(rows) and all(one.lines[0] in known for one in chart.hints):
         told = [[known[one.lines[0]]] for one in chart.hints]
-        return {"by": chart.by, "all": [a + b for a, b in zip(places, told, strict=True)]}
+        return {**data, "all": [a + b for a, b in zip(places, told, strict=True)]}
     lines = {line: None for one in chart.hints for line in one.lines}
     order = {line: i for i, line in enumerate(lines)}
     told = [[order[line] for line in one.lines] for one in chart.hints]
     both = [a + b for a, b in zip(places, told, strict=True)]
-    return {"by": chart.by, "lines": list(lines), "all": both}
+    return {**data, "lines": list(lines), "all": both}
 
 
 def _draw_plot(chart: Chart, rooms: Mapping[str, float]) -> str:
@@ -140,12 +145,19 @@ def _draw_scale(scale: ColourScale | None) -> str:
     """What colours of cells mean; left out on wide pages where every cell says its number."""
     if scale is None:
         return ""
-    stops = ",".join(f"{colour} {100 * at:g}%" for at, colour in scale.stops)
+    stops = ",".join(f"{_paint(one, scale)} {100 * one.at:g}%" for one in scale.stops)
     low, high = scale_texts(scale.low, scale.high)
-    return (
-        f'<p class="scale{"" if scale.needed else " n"}">{low}'
-        f'<i style="background:linear-gradient(to right,{stops})"></i>{high}</p>'
-    )
+    title = f"<span>{escape(scale.title)}</span>" if scale.title else ""
+    bar = f'{low}<i style="background:linear-gradient(to right,{stops})"></i>{high}'
+    bar = f'{title}<span class="scale">{bar}</span>' if title else bar
+    return f'<p class="scale{"" if scale.needed else " n"}">{bar}</p>'
+
+
+def _paint(stop: ColourStop, scale: ColourScale) -> str:
+    """A colour of a scale as CSS; where a scale lets the page through, it is in its colours."""
+    if all(one.opacity == 1 for one in scale.stops):
+        return stop.colour
+    return themed(stop.colour) if stop.opacity else "transparent"
 
 
 def pattern_definitions() -> Markup:

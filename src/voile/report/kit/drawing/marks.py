@@ -132,15 +132,23 @@ def _on_boxes(sheet: Sheet, mark: DrawnBoxes) -> Iterator[str]:
             x, y = sheet.place(left / sheet.across, top / sheet.down)
             high = tidy((bottom - top) / sheet.down * sheet.height)
             yield f'<rect x="{x}" y="{y}" width="{size}" height="{high}" fill="{name}"/>'
+    # Letters on what lets the page through are in its colours, and stand out from what is beneath.
+    through = min(mark.opacities, default=1.0) < 1
     for (left, right, top, bottom), text in zip(
         _corners(sheet, mark).tolist(), mark.texts, strict=False
     ):
+        if not text:
+            continue
         middle = sheet.place((left + right) / 2 / sheet.across, (top + bottom) / 2 / sheet.down)
         # Where cells are narrow, the scale says what they mean.
         share = (right - left) / sheet.across * sheet.width
         fits = share * BESIDE_NAMES > measure_text(text)
-        kind = f' class="c{"" if fits else " w"}"' if sheet.fluid else ""
-        about = f'{kind} fill="{mark.text_colour or "#111"}"'
+        kinds = ["c", *([] if fits else ["w"]), *(["a"] if through else [])]
+        about = f' class="{" ".join(kinds)}"' if sheet.fluid else ""
+        if not through:
+            about += f' fill="{mark.text_colour or "#111"}"'
+        elif not sheet.fluid:
+            about += ' paint-order="stroke" stroke="white" stroke-width="3"'
         yield write_lines(
             [(Letters(text),)], middle, across="middle", middle=True, fluid=sheet.fluid, about=about
         )

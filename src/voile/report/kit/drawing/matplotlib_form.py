@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from matplotlib.cm import ScalarMappable
 from matplotlib.collections import LineCollection
-from matplotlib.colors import LinearSegmentedColormap, Normalize
+from matplotlib.colors import LinearSegmentedColormap, Normalize, to_rgba
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
@@ -56,7 +56,9 @@ def draw_matplotlib(chart: Chart, width: float) -> Figure:
     widest = max((measure_text(one.name) for one in chart.legend), default=0.0)
     beside = max(1, int(room // (widest + 50)))
     legend = 20 * -(-len(chart.legend) // beside) + 8 if chart.legend else 0
-    scale = 50 if chart.scale is not None and chart.scale.needed else 0
+    scale = 0
+    if chart.scale is not None and chart.scale.needed:
+        scale = 70 if chart.scale.title else 50
     height = chart.height + around.top + around.bottom + legend + scale
     layout = ConstrainedLayoutEngine(w_pad=0.05, h_pad=0.04, wspace=0.02, hspace=0.02)
     figure = Figure(figsize=(room / 96, height / 96), layout=layout)
@@ -75,11 +77,13 @@ def draw_matplotlib(chart: Chart, width: float) -> Figure:
             handlelength=2.2,
         )
     if scale and chart.scale is not None:
-        colours = LinearSegmentedColormap.from_list("scale", list(chart.scale.stops))
+        stops = [(one.at, to_rgba(one.colour, one.opacity)) for one in chart.scale.stops]
+        colours = LinearSegmentedColormap.from_list("scale", stops)
         shown = ScalarMappable(Normalize(chart.scale.low, chart.scale.high), colours)
         ends = (chart.scale.low, chart.scale.high)
         bar = figure.colorbar(shown, ax=figure.axes, location="bottom", shrink=0.6, aspect=30)
         bar.set_ticks(list(ends), labels=list(scale_texts(*ends)), fontsize=LETTERS)
+        bar.set_label(_plain(chart.scale.title), fontsize=LETTERS)
         bar.outline.set_visible(False)
     return figure
 

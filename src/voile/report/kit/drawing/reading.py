@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -235,7 +235,9 @@ def _part(layout: Any, axes: dict[str, Axis], ref: str, value: float) -> float:
 
 def _pointed_by(figure: go.Figure, panels: Iterable[Panel]) -> str:
     """Which direction tells what is pointed at."""
-    if any(trace.type in ("heatmap", "image") for trace in figure.data):
+    if any(trace.type == "heatmap" for trace in figure.data):
+        return "cells"
+    if any(trace.type == "image" for trace in figure.data):
         return "xy"
     if any(panel.y.named for panel in panels):
         return "y"
@@ -255,6 +257,12 @@ def _gather_hints(
         if not told:
             continue
         wide, high = panel.right - panel.left, panel.top - panel.bottom
+        if by == "cells":
+            for hint in _hint_cells(
+                panel, told, [half for one in made[pair] for half in one.halves]
+            ):
+                gathered[hint.x, hint.y] = hint
+            continue
         x = panel.left + wide * np.clip(panel.x.along([one[0] for one in told]), 0, 1)
         y = panel.bottom + high * np.clip(panel.y.along([one[1] for one in told]), 0, 1)
         for across, up, (_, _, lines) in zip(x.tolist(), y.tolist(), told, strict=True):
@@ -265,8 +273,25 @@ def _gather_hints(
             end = 1 if known.lines[-1:] == lines[-1:] else 0
             before, after = known.lines[: len(known.lines) - end], known.lines[-1:] * end
             gathered[key] = Hint(known.x, known.y, before + fresh + after)
+    if by == "cells":  # as one reads
+        return tuple(sorted(gathered.values(), key=lambda one: (-one.y, one.x)))
     order = (lambda one: -one.y) if by == "y" else (lambda one: one.x)
     return tuple(sorted(gathered.values(), key=order))
+
+
+def _hint_cells(
+    panel: Panel,
+    told: Sequence[tuple[float, float, tuple[str, ...]]],
+    halves: Sequence[tuple[float, float]],
+) -> Iterable[Hint]:
+    """What there is to tell of cells, each with its size."""
+    wide, high = panel.right - panel.left, panel.top - panel.bottom
+    for (x, y, lines), (half_x, half_y) in zip(told, halves, strict=True):
+        ends_x = panel.x.along([x - half_x, x, x + half_x])
+        ends_y = panel.y.along([y - half_y, y, y + half_y])
+        half = (wide * abs(float(np.ptp(ends_x))) / 2, high * abs(float(np.ptp(ends_y))) / 2)
+        place = (panel.left + wide * float(ends_x[1]), panel.bottom + high * float(ends_y[1]))
+        yield Hint(*place, lines, half)
 
 
 def _square(layout: Any, axes: dict[str, Axis]) -> float:

@@ -36,7 +36,7 @@ def arrange(chart: Chart, room: float) -> Chart:
     if chart.square:
         inner = room - around.left - around.right
         return space_rows(replace(chart, height=min(chart.height, inner / chart.square)))
-    named = any(panel.y.named for panel in chart.panels)
+    named = any(panel.y.named for panel in chart.panels) and chart.by != "cells"
     return stack_names(chart) if named and around.left > MOST_NAMES * room else chart
 
 
@@ -61,7 +61,7 @@ def draw_standalone(chart: Chart, width: float) -> str:
     height = around.top + chart.height + bottom + 2
     if chart.scale is not None and chart.scale.needed:
         inside += _draw_scale(chart.scale, min(around.left, max(room - 240, 2)), height)
-        height += 2 * LINE
+        height += (3 if chart.scale.title else 2) * LINE
     size = f'width="{tidy(width * 10, 2)}mm" height="{tidy(height / PIXELS * 10, 2)}mm"'
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" {size} viewBox="0 0 {tidy(room)} {tidy(height)}" '
@@ -104,16 +104,23 @@ def _draw_legend(entries: tuple[LegendEntry, ...], room: float) -> tuple[str, fl
 
 
 def _draw_scale(scale: ColourScale, left: float, top: float) -> str:
-    stops = "".join(f'<stop offset="{at:g}" stop-color="{c}"/>' for at, c in scale.stops)
+    stops = "".join(
+        f'<stop offset="{one.at:g}" stop-color="{one.colour}"'
+        + (f' stop-opacity="{one.opacity:g}"/>' if one.opacity < 1 else "/>")
+        for one in scale.stops
+    )
     low, high = scale_texts(scale.low, scale.high)
+    titled = LINE if scale.title else 0.0
+    top += titled
     start = left + measure_text(low) + 6
-    texts = ((low, left), (high, start + 156))
+    texts = [(low, left, top), (high, start + 156, top)]
+    texts += [(scale.title, left, top - titled)] if titled else []
     return (
         f'<linearGradient id="scale">{stops}</linearGradient>'
         f'<rect x="{tidy(start)}" y="{tidy(top + 6)}" width="150" height="10" fill="url(#scale)"/>'
         + "".join(
-            write_lines([(Letters(text),)], (tidy(x), tidy(top + 15)), fluid=False)
-            for text, x in texts
+            write_lines([(Letters(text),)], (tidy(x), tidy(y + 15)), fluid=False)
+            for text, x, y in texts
         )
     )
 

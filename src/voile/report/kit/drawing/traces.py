@@ -39,6 +39,8 @@ class TraceMarks:
         In the order in which they are drawn.
     hints : list of (float, float, tuple of str)
         Places in units of the data, and what there is to tell there.
+    halves : list of (float, float)
+        Half the width and half the height of each cell that a hint is about.
     reach_x, reach_y : list of float
         What axes must hold if their ends are open.
     tight : bool
@@ -48,6 +50,7 @@ class TraceMarks:
 
     marks: list[Mark] = field(default_factory=list)
     hints: list[tuple[float, float, tuple[str, ...]]] = field(default_factory=list)
+    halves: list[tuple[float, float]] = field(default_factory=list)
     reach_x: list[float] = field(default_factory=list)
     reach_y: list[float] = field(default_factory=list)
     tight: bool = False
@@ -227,31 +230,38 @@ class TraceReader:
     def _cells(self, trace: Any) -> TraceMarks:
         z = np.array([numbers(row) for row in trace.z])
         down, across = z.shape
-        x = numbers(trace.x) if trace.x is not None else np.arange(across, dtype=float)
-        y = numbers(trace.y) if trace.y is not None else np.arange(down, dtype=float)
+        left, right = _borders(trace.x, across)
+        bottom, top = _borders(trace.y, down)
         low = float(np.nanmin(z)) if trace.zmin is None else float(trace.zmin)
         high = float(np.nanmax(z)) if trace.zmax is None else float(trace.zmax)
         stops = read_scale(trace.colorscale or "Blues")
-        half_x, half_y = _half(x), _half(y)
-        ends, colours, texts, made = [], [], [], TraceMarks(tight=True)
+        ends, shades, texts, made = [], [], [], TraceMarks(tight=True)
+        told = trace.hovertext is not None and trace.hoverinfo != "skip"
+        written = bool(trace.texttemplate) and trace.text is not None
         for i, k in zip(*np.nonzero(np.isfinite(z)), strict=True):
-            ends.append([x[k] - half_x, x[k] + half_x, y[i] - half_y, y[i] + half_y])
             share = (z[i, k] - low) / ((high - low) or 1.0)
-            colours.append(sample_scale(stops, round(share * SHADES) / SHADES))
-            if trace.texttemplate and trace.text is not None:
-                texts.append(plain_text(str(trace.text[i][k])))
-            if trace.hovertext is not None and trace.hoverinfo != "skip":
+            colour, opacity = sample_scale(stops, round(share * SHADES) / SHADES)
+            text = plain_text(str(trace.text[i][k])) if written else ""
+            if opacity > 0 or text:
+                ends.append([left[k], right[k], bottom[i], top[i]])
+                shades.append((colour, opacity))
+                texts.append(text)
+            if told:
                 lines = plain_text(str(trace.hovertext[i][k])).split("\n")
-                made.hints.append((float(x[k]), float(y[i]), tuple(lines)))
+                x, y = float(left[k] + right[k]) / 2, float(bottom[i] + top[i]) / 2
+                made.hints.append((x, y, tuple(lines)))
+                made.halves.append((float(right[k] - x), float(top[i] - y)))
         border = Stroke("white", float(trace.xgap)) if trace.xgap else None
         ink = trace.textfont.color or ""
         boxes = np.array(ends).reshape(-1, 4)
+        colours, opacities = zip(*shades, strict=True) if shades else ((), ())
         made.marks.append(
-            DrawnBoxes(boxes, tuple(colours), (1.0,) * len(colours), border, "", tuple(texts), ink)
+            DrawnBoxes(boxes, colours, opacities, border, "", tuple(texts) if written else (), ink)
         )
-        made.reach_x = [float(x.min() - half_x), float(x.max() + half_x)]
-        made.reach_y = [float(y.min() - half_y), float(y.max() + half_y)]
-        made.scale = ColourScale(stops, low, high, needed=trace.showscale is not False)
+        made.reach_x = [float(left.min()), float(right.max())]
+        made.reach_y = [float(bottom.min()), float(top.max())]
+        title = plain_text(trace.colorbar.title.text or "")
+        made.scale = ColourScale(stops, low, high, trace.showscale is not False, title)
         return made
 
     def _picture(self, trace: Any) -> TraceMarks:
@@ -262,8 +272,13 @@ class TraceReader:
         return made
 
 
-def _half(places: Floats) -> float:
-    return float(np.diff(places).min()) / 2 if len(places) > 1 else 0.5
+def _borders(places: Any, count: int) -> tuple[Floats, Floats]:
+    """Both ends of so many cells, of which borders are given, or middles of equal ones."""
+    given = numbers(places) if places is not None else np.arange(count, dtype=float)
+    if len(given) == count + 1:
+        return given[:-1], given[1:]
+    half = float(np.diff(given).min()) / 2 if len(given) > 1 else 0.5
+    return given - half, given + half
 
 
 def _mode(trace: Any) -> str:
@@ -292,7 +307,9 @@ def _shaded(marker: Any) -> Any:
     scale, values = _scale_of(marker), numbers(given)
     assert scale is not None
     shares = np.clip((values - scale.low) / ((scale.high - scale.low) or 1.0), 0.0, 1.0)
-    return [sample_scale(scale.stops, round(share * SHADES) / SHADES) for share in shares.tolist()]
+    return [
+        sample_scale(scale.stops, round(share * SHADES) / SHADES)[0] for share in shares.tolist()
+    ]
 
 
 def _scale_of(marker: Any) -> ColourScale | None:

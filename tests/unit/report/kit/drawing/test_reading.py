@@ -197,7 +197,7 @@ def test_cells_of_a_map_have_colours_between_their_ends():
     assert cells.texts == ("a", "c", "<d>")
     assert cells.ends[0].tolist() == [-0.5, 0.5, -0.5, 0.5]
     assert (chart.panels[0].x.low, chart.panels[0].x.high) == (-0.5, 1.5)
-    assert [hint.lines for hint in chart.hints] == [("A",), ("C",), ("D",)]
+    assert [hint.lines for hint in chart.hints] == [("C",), ("D",), ("A",)]
     assert (chart.scale.low, chart.scale.high) == (0, 1)
 
 
