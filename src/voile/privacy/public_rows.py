@@ -16,7 +16,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.privacy.encode import encode_values, pick_rows, plain_numbers
+from voile.privacy.encode import PickedRows, encode_values, pick_rows, plain_numbers
 from voile.schema import Number, Schema
 
 
@@ -58,18 +58,11 @@ def read_public(X: object, schema: Schema, *, may_lack: Collection[str] = ()) ->
     """Read rows to predict for, to be encoded part by part; parameters as of `encode_public`."""
     # Who a row belongs to matters in training alone; rows to predict for need not say it.
     schema = schema.with_unit(None)
-    if isinstance(X, (str, os.PathLike)):
-        from voile.privacy.files.own_rows import read_asked
-
-        X = read_asked(Path(X).expanduser(), schema, may_lack=may_lack)
-    lacking = [name for name in _lacking(X, schema) if name in may_lack]
-    if len(lacking) == len(schema):
-        lacking = []  # a table with none of the columns is another table
-    picked = pick_rows(X, None, schema.select([name for name in schema if name not in lacking]))
+    picked = pick_public(X, schema, may_lack)
     numbers: dict[str, NDArray[Any]] = {}
     others: dict[str, NDArray[Any]] = {}
     for name, column in schema.items():
-        if name in lacking:
+        if name not in picked.columns:
             others[name] = np.repeat(encode_values([None], column), picked.row_count)
             continue
         values = picked.columns[name]
@@ -79,6 +72,18 @@ def read_public(X: object, schema: Schema, *, may_lack: Collection[str] = ()) ->
         else:
             numbers[name] = plain
     return PublicRows(schema, picked.row_count, numbers, others)
+
+
+def pick_public(X: object, schema: Schema, may_lack: Collection[str]) -> PickedRows:
+    """Columns of a table, or of a file, as they came; without those that it may and does lack."""
+    if isinstance(X, (str, os.PathLike)):
+        from voile.privacy.files.own_rows import read_asked
+
+        X = read_asked(Path(X).expanduser(), schema, may_lack=may_lack)
+    lacking = [name for name in _lacking(X, schema) if name in may_lack]
+    if len(lacking) == len(schema):
+        lacking = []  # a table with none of the columns is another table
+    return pick_rows(X, None, schema.select([name for name in schema if name not in lacking]))
 
 
 def encode_public(
