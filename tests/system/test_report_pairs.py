@@ -1,6 +1,7 @@
 """Pairs of columns in a real browser: the form answers as the model does, maps can be read."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import playwright.sync_api as playwright
@@ -125,4 +126,80 @@ def test_steps_of_pairs_name_both_values(browser, tmp_path):
             assert words in text
         answer = json.loads(visit.page.locator("#answer").get_attribute("data-scores"))
         assert np.allclose(answer, explain_local(model, rows).scores[0], atol=1e-7)
+        visit.check_alone()
+
+
+def every_cell_has_rows(model):
+    """With parts apart on both sides, few rows in one cell, and a cell that may be nothing."""
+    pairs = []
+    for pair in model.pairs:
+        counts, errors = np.full(pair.counts.shape, 150.0), pair.whole_errors.copy()
+        counts[0, 0], errors[1, 0] = 0.0, 3.0
+        pairs.append(replace(pair, counts=counts, whole_errors=errors))
+    return replace(model, pairs=tuple(pairs))
+
+
+@pytest.mark.parametrize("outputs", [1, 3])
+def test_everybody_can_read_maps(outputs, browser, tmp_path):
+    model = every_cell_has_rows(ward_pairs(outputs, "logit" if outputs == 1 else "softmax"))
+    with Visit(browser, draw_report(fitted(model)), tmp_path) as visit:
+        page = visit.page
+        for width in (1280, 400):
+            page.set_viewport_size({"width": width, "height": 800})
+            for scheme in ("light", "dark"):
+                page.emulate_media(color_scheme=scheme)
+                visit.settle()
+                assert visit.review("contrast")["bad"] == []
+                assert visit.review("overflow") == []
+                assert visit.review("overlaps") == []
+        assert visit.review("names") == []
+        visit.check_alone()
+
+
+def test_zero_is_the_colour_of_the_page(browser, tmp_path):
+    model = ward_pairs()
+    pair = model.pairs[0]
+    scores = np.full(pair.scores.shape, 1e-3)
+    scores[0, 0], scores[1, 1] = 1.0, -1.0
+    model = replace(model, pairs=(replace(pair, scores=scores, whole_errors=scores * 0 + 1e-5),))
+    with Visit(browser, draw_report(fitted(model)), tmp_path) as visit:
+        page = visit.page
+        figure = page.locator("figure[aria-label^='Map of age & ward']")
+        colours = {}
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)
+            visit.settle()
+            colours[scheme] = figure.evaluate(
+                """one => [...one.querySelectorAll(".plot .in path.f")].map((path) =>
+                  [getComputedStyle(path).fill, Number(getComputedStyle(path).opacity)])"""
+            )
+        # Orange and blue of the page, as strong as the score; what is nearly zero is hardly seen.
+        assert sorted(opacity for _, opacity in colours["light"])[-2:] == [1, 1]
+        assert min(opacity for _, opacity in colours["light"]) < 0.05
+        strong = {
+            tuple(fill for fill, opacity in found if opacity == 1) for found in colours.values()
+        }
+        assert len(strong) == 2
+
+
+def test_pointing_at_any_place_of_a_cell_tells_that_cell(browser, tmp_path):
+    # A wide cell beside narrow ones: near its border, their middles are nearer than its own.
+    model = ward_pairs()
+    with Visit(browser, draw_report(fitted(model)), tmp_path) as visit:
+        page = visit.page
+        figure = page.locator("figure[aria-label^='Map of age & ward']")
+        plot = figure.locator(".plot:visible svg.in").first
+        plot.scroll_into_view_if_needed()
+        box = plot.bounding_box()
+        tip = figure.locator(".tip")
+        edges = np.array([18, 45.5, 60, 100])
+        for age in (19, 45, 46, 59, 61, 62, 99):
+            place = (age - 18) / 82
+            for i, ward in enumerate(("A, E", "B, C", "D")):
+                for part in (0.1, 0.9):
+                    page.mouse.move(
+                        box["x"] + place * box["width"], box["y"] + (i + part) / 3 * box["height"]
+                    )
+                    label = model.pairs[0].first.labels[np.searchsorted(edges, age) - 1]
+                    assert tip.inner_text().split("\n")[0] == f"{label} & {ward}"
         visit.check_alone()

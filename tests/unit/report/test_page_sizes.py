@@ -1,5 +1,8 @@
 """Pages stay small enough to be sent by mail, and explanations small enough for a notebook."""
 
+import itertools
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import test_audit_pages
@@ -19,6 +22,7 @@ from linear_map_models import (
     wide_linear_maps,
     wide_rows,
 )
+from paired_models import make_pair, number_side
 from prototype_models import picture_model, tumour_model, wide_model
 from surrogate_records import census_surrogate, picture_surrogate
 from test_model_report import fitted, text_of
@@ -56,6 +60,19 @@ def many_columns(numbers, categories=0, bins=32, classes=3):
     return make_model(terms, Category(names), "softmax")
 
 
+def with_pairs(model, count):
+    """The same with pairs of its first numbers, each with as many cells as there may be."""
+    sides = []
+    for term in model.terms[:count]:
+        cuts = np.quantile(term.edges, np.arange(1, 12) / 12)
+        sides.append(number_side(term, cuts))
+    pairs = [
+        make_pair(one, other, model.outputs, rows=150, size=0.7, error=0.2, seed=i)
+        for i, (one, other) in enumerate(itertools.pairwise(sides))
+    ]
+    return replace(model, pairs=tuple(pairs))
+
+
 def size(page):
     return len(page.encode("utf-8"))
 
@@ -65,6 +82,8 @@ def size(page):
     [
         pytest.param(many_columns(44), id="44 numbers, 3 classes"),
         pytest.param(many_columns(8, 36), id="8 numbers, 36 categories, 3 classes"),
+        pytest.param(with_pairs(many_columns(12), 12), id="12 numbers, 11 pairs, 3 classes"),
+        pytest.param(with_pairs(many_columns(44), 20), id="44 numbers, 19 pairs, 3 classes"),
         pytest.param(wide_model(), id="prototypes of 60 features"),
         pytest.param(wide_linear_maps(), id="linear maps of 60 features"),
         pytest.param(picture_model(28, 28, classes=10), id="prototypes of pictures"),
@@ -91,6 +110,7 @@ def heat_maps(rows=60, side=224):
 RECORDS = {
     "census": lambda: explain_global(census_model()),
     "classes": lambda: explain_global(classes_model()),
+    "pairs": lambda: explain_global(with_pairs(many_columns(8, classes=1), 5)),
     "15 columns": lambda: explain_global(many_columns(10, 5)),
     "20 rows": lambda: explain_local(census_model(), {k: (v * 5) for k, v in CENSUS_ROWS.items()}),
     "prototypes": lambda: explain_global(tumour_model()),

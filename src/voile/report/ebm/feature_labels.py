@@ -21,18 +21,17 @@ def label_features(record: EBMLocalExplanation, row: int) -> list[str]:
     """
     names, pairs = short_names(record.features, MOST_NAME), find_sides(record.features)
     given, read = record.given[row], record.read_as[row]
-    sides = short_names(record.features, MOST_NAME // 2)
+    columns = [j for j in range(len(names)) if j not in pairs]
+    short = short_names([record.features[j] for j in columns], MOST_NAME // 2)
+    sides = dict(zip(columns, short, strict=True))
     labels = []
     for j, name in enumerate(names):
         if j not in pairs:
             labels.append(value_label(name, given[j], read[j] or ""))
             continue
         values = (cut_text(read[i] or given[i], MOST_VALUE // 2 + 1) for i in pairs[j])
-        both = (
-            name
-            if len(record.features[j]) <= MOST_NAME
-            else JOINED.join(map(sides.__getitem__, pairs[j]))
-        )
+        whole = len(record.features[j]) <= MOST_NAME
+        both = name if whole else JOINED.join(sides[i] for i in pairs[j])
         labels.append(f"{both} = {JOINED.join(values)}")
     return labels
 

@@ -66,7 +66,7 @@ def _only(record: EBMExplanation, k: int) -> EBMExplanation:
         outputs=record.outputs[own],
         intercept=record.intercept[own],
         intercept_errors=record.intercept_errors[own],
-        terms=tuple(replace(_only_of(term, own), evidence=None) for term in record.terms),
+        terms=tuple(_only_of(replace(term, evidence=None), own) for term in record.terms),
         pairs=tuple(_only_of(pair, own) for pair in record.pairs),
     )
 

@@ -28,7 +28,8 @@ from voile.schema.value_texts import edge_texts
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 
-NO_ROWS = "no rows"
+NO_ROWS = "few rows or none"
+"""Where two standard errors of the count reach to zero."""
 
 LEAST_SHARE = 0.03
 """Part of an axis of values that an interval has at least, or all are drawn equally wide."""
@@ -129,8 +130,12 @@ def drawn_outputs(pair: ExplainedPair) -> list[int]:
 
 
 def empty_cells(pair: ExplainedPair) -> Bools:
-    """Cells in which no rows are known to be, shape (rows, columns)."""
-    return np.asarray(~(pair.counts > pair.count_errors))
+    """Cells in which no rows are known to be, shape (rows, columns).
+
+    A released count is never far below what independent columns would have, so that a part of a
+    column without any rows has counts of about their error.
+    """
+    return np.asarray(~(pair.counts > 2 * pair.count_errors))
 
 
 def told_cells(pair: ExplainedPair) -> Bools:

@@ -62,11 +62,10 @@ def list_cells(pair: ExplainedPair) -> list[tuple[int, int]]:
     cells = list(np.ndindex(pair.counts.shape))
     if len(cells) <= MOST_CELLS:
         return cells
-    told = np.asarray(told_cells(pair).any(axis=2))
-    empty, sizes = empty_cells(pair), np.abs(pair.scores)
+    told, empty, sizes = told_cells(pair), empty_cells(pair), np.abs(pair.scores)
 
     def rank(cell: tuple[int, int]) -> tuple[bool, bool, float]:
-        return not told[cell], bool(empty[cell]), -float(sizes[cell].max())
+        return not told[cell].any(), bool(empty[cell]), -float(sizes[cell].max())
 
     return sorted(sorted(cells, key=rank)[:MOST_CELLS])
 

@@ -30,7 +30,7 @@ from voile.report.ebm.chooser import draw_chooser
 from voile.report.kit.assets import read_asset
 from voile.report.kit.budget import show_budget
 from voile.report.kit.page import Section, compose_document
-from voile.report.kit.room import draw_some, limited
+from voile.report.kit.room import PAGE, draw_some, limited
 from voile.report.model.facts import FAMILIES, draw_facts, html
 from voile.report.model.guarantee import draw_guarantee
 from voile.report.model.ledger import draw_ledger
@@ -48,6 +48,9 @@ MOST_EXPLAINED = 20
 
 MOST_OF_ROWS = 360_000
 """Characters of those."""
+
+MOST_OF_MODEL, LEAST_OF_SHAPES = 620_000, 100_000
+"""Characters of a form and of shapes together, and of shapes at least."""
 
 MOST_COLUMNS = 200
 """Columns of the schema that are written out."""
@@ -89,7 +92,11 @@ def draw_report(
             f"linear or a prototype model."
         )
     receipt: Receipt = estimator.receipt_
-    lead, shown = _draw_model(whole)
+    answers = _draw_rows(estimator, whole, rows)
+    # Numbers of a form cannot be left out: where they are many, fewer shapes and maps are drawn.
+    form = len(answers) if isinstance(whole, EBMExplanation) else 0
+    with limited(max(min(PAGE, MOST_OF_MODEL - form), LEAST_OF_SHAPES)):
+        lead, shown = _draw_model(whole)
     facts = lead + draw_facts(estimator, whole.kind, edits_text(whole))
     sections = [Section("What this model is", "model", facts)]
     if evaluation is not None:
@@ -98,7 +105,7 @@ def draw_report(
     cost = "" if ledger is None else draw_ledger(ledger, receipt.entry)
     sections += [
         *shown,
-        Section("Why a row gets its answer", "rows", _draw_rows(estimator, whole, rows)),
+        Section("Why a row gets its answer", "rows", answers),
         Section("What it cost", "cost", html.cost(receipt, show_budget(receipt), cost)),
     ]
     if isinstance(whole, EBMExplanation):
