@@ -29,28 +29,57 @@ _ROUNDING = 1.5 * 2.0**52
 _SERIES = tuple(1.0 / math.factorial(k) for k in range(13, 1, -1))
 _TERMS = len(_SERIES)
 
+_AT_ONCE = 256
+"""Rows whose exponentials are taken together."""
+
 _FEW, _MANY = 4, 24
 """Outputs from which loops over them are long enough for several at once, in a product and in a
 row with all that is done between."""
 
 
 @njit(cache=True, nogil=True)
+def _exponentials(values, top, whole, powers):
+    """exp(value - top) in place, for values up to ``top``: within 2 ulps, 8 of them at once.
+
+    2^whole times a power series of the rest; ``powers`` is the memory of ``whole`` as floats.
+    """
+    for o in range(len(values)):
+        value = values[o] - top
+        value = value if value > -700.0 else -700.0
+        near = (value * _LOG2_OF_E + _ROUNDING) - _ROUNDING
+        rest = (value - near * _LOG_OF_2[0]) - near * _LOG_OF_2[1]
+        series = _SERIES[0]
+        for j in range(1, _TERMS):
+            series = _SERIES[j] + rest * series
+        whole[o] = (np.int64(near) + 1023) << 52
+        values[o] = (series * rest * rest + rest) + 1.0
+    for o in range(len(values)):
+        values[o] *= powers[o]
+
+
+@njit(cache=True, nogil=True)
 def _logit(bins, target, offsets, scores, intercept, cap, units, weights, total):
-    rows, terms = bins.shape
-    for i in range(rows):
-        if target[i] < 0.0:
-            continue
-        z = intercept[0]
-        for k in range(terms):
-            z += scores[offsets[k] + bins[i, k], 0]
-        # y - p, weighted by cap / max(p, 1 - p): at most cap, and zero on average at the truth.
-        if target[i] > 0.5:
-            residual = cap if z <= 0.0 else cap * math.exp(-z)
-        else:
-            residual = -cap if z >= 0.0 else -cap * math.exp(z)
-        whole = np.int64(residual * (units * weights[i] if len(weights) > 0 else units))
-        for k in range(terms):
-            total[offsets[k] + bins[i, k], 0] += whole
+    terms = bins.shape[1]
+    z = np.empty(_AT_ONCE)
+    whole = np.empty(_AT_ONCE, dtype=np.int64)
+    powers = whole.view(np.float64)
+    for first in range(0, len(bins), _AT_ONCE):
+        own, rows = target[first : first + _AT_ONCE], bins[first : first + _AT_ONCE]
+        count = len(own)
+        for i in range(count):
+            score = intercept[0]
+            for k in range(terms):
+                score += scores[offsets[k] + rows[i, k], 0]
+            z[i] = min(-score if own[i] > 0.5 else score, 0.0)
+        _exponentials(z[:count], 0.0, whole, powers)
+        for i in range(count):
+            # y - p, weighted by cap / max(p, 1 - p): at most cap, and zero on average at the truth.
+            residual = cap * z[i] if own[i] > 0.5 else -cap * z[i]
+            scale = units * weights[first + i] if len(weights) > 0 else units
+            whole[i] = np.int64(residual * scale) if own[i] >= 0.0 else 0
+        for i in range(count):
+            for k in range(terms):
+                total[offsets[k] + rows[i, k], 0] += whole[i]
 
 
 @njit(cache=True, nogil=True)
@@ -99,26 +128,6 @@ def _softmax(bins, target, offsets, scores, intercept, cap, units, weights, tota
             cell = offsets[k] + bins[i, k]
             for o in range(outputs):
                 total[cell, o] += whole[o]
-
-
-@njit(cache=True, nogil=True)
-def _exponentials(values, top, whole, powers):
-    """exp(value - top) in place, for values up to ``top``: within 2 ulps, 8 of them at once.
-
-    2^whole times a power series of the rest; ``powers`` is the memory of ``whole`` as floats.
-    """
-    for o in range(len(values)):
-        value = values[o] - top
-        value = value if value > -700.0 else -700.0
-        near = (value * _LOG2_OF_E + _ROUNDING) - _ROUNDING
-        rest = (value - near * _LOG_OF_2[0]) - near * _LOG_OF_2[1]
-        series = _SERIES[0]
-        for j in range(1, _TERMS):
-            series = _SERIES[j] + rest * series
-        whole[o] = (np.int64(near) + 1023) << 52
-        values[o] = (series * rest * rest + rest) + 1.0
-    for o in range(len(values)):
-        values[o] *= powers[o]
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc"})
@@ -203,7 +212,7 @@ def _sizes(bins, target, offsets, scores, intercept, cells):
     rows, terms = bins.shape
     for i in range(rows):
         if math.isnan(target[i]):
-            cells[i] = -1.0
+            cells[i] = math.nan
             continue
         z = intercept[0]
         for k in range(terms):
@@ -267,7 +276,7 @@ def residual_sizes(
     scores: NDArray[np.float64],
     intercept: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """Absolute residual of each row (regression); -1 for rows without a target."""
+    """Absolute residual of each row (regression); NaN for rows without a target."""
     sizes = np.empty(len(bins))
     _sizes(bins, target, offsets.astype(np.uint64), scores, intercept, sizes)
     return sizes

@@ -279,8 +279,8 @@ class ResidualSizes(CellQuery):
             for part in parts_of(block, self.pairs)
         ]
         sizes = np.concatenate(parts) if parts else np.zeros(0)
-        found = np.searchsorted(SIZE_CUTS, sizes, side="right")
-        found[sizes < 0] = self.size - 1
+        found = np.empty(len(sizes), dtype=np.int64)
+        place(sizes, SIZE_CUTS, self.size - 1, found)
         return [found]
 
 

@@ -314,25 +314,38 @@ def share_out(
     ndarray of shape (terms,)
         Positive, sum 1.
     """
-    gains: list[tuple[Floats, Floats]] = []
+    gains = []
     for smoother, slope, weight in zip(smoothers, curvatures, weights, strict=True):
         if smoother.root is None:
             gains.append((slope**2 * precision, weight))
             continue
-        mixed = (smoother.mixing * slope) @ smoother.root
-        values, vectors = np.linalg.eigh(mixed.T @ mixed)
-        spread = (smoother.root @ vectors) ** 2
+        values, spread = _directions(smoother, slope.tobytes())
         gains.append((np.maximum(values, 0.0) * precision, weight @ spread))
     count = len(gains)
-    shares = np.full(count, 1.0 / count)
+    # Terms of the same number of bins side by side: there are forty steps.
+    alike = [
+        np.array([k for k, (values, _) in enumerate(gains) if len(values) == bins])
+        for bins in dict.fromkeys(len(values) for values, _ in gains)
+    ]
+    tables = [(own, *(np.stack([gains[k][part] for k in own]) for part in (0, 1))) for own in alike]
+    inverse = 1.0 / np.array(scales)[:, None]
+    shares, slopes = np.full(count, 1.0 / count), np.empty(count)
     for _ in range(40):
-        slopes = np.array(
-            [
-                (g * v / (1.0 / t + s * v) ** 2).sum()
-                for (v, g), t, s in zip(gains, scales, shares, strict=True)
-            ]
-        )
+        for own, v, g in tables:
+            slopes[own] = (g * v / (inverse[own] + shares[own, None] * v) ** 2).sum(axis=1)
         shares = shares * np.sqrt(slopes)
         shares = np.maximum(shares / max(shares.sum(), 1e-300), 1e-4 / count)
         shares /= shares.sum()
     return 0.7 * shares + 0.3 / count
+
+
+@lru_cache(maxsize=64)
+def _directions(smoother: Smoother, slope: bytes) -> tuple[Floats, Floats]:
+    """How precisely each direction of the scores is told, and its squares in each bin.
+
+    Kept, because slopes of squared loss stay the same in all rounds.
+    """
+    assert smoother.root is not None
+    mixed = (smoother.mixing * np.frombuffer(slope)) @ smoother.root
+    values, vectors = np.linalg.eigh(mixed.T @ mixed)
+    return values, (smoother.root @ vectors) ** 2

@@ -12,7 +12,6 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from voile.models.ebm.binning import ColumnBins, TargetFacts
 from voile.models.ebm.evidence import TermEvidence
@@ -111,10 +110,7 @@ def train(
         Told the number of rounds done.
     """
     keep(table, layout.columns, layout.prepare)
-    # Many small matrices: threads inside the linear algebra, or around it, cost more than they
-    # bring.
-    with threadpool_limits(1, user_api="blas"):
-        return _Training(table, grant, layout, bins, target, rounds, shape, wanted).run(progress)
+    return _Training(table, grant, layout, bins, target, rounds, shape, wanted).run(progress)
 
 
 class _Training:
@@ -135,6 +131,7 @@ class _Training:
         self.target, self.shape, self.wanted = target, shape, wanted
         self.bins, self.offsets = bins, layout.offsets
         self.joined: JoinedPairs | None = None
+        self.sensitivities: dict[float, float] = {}
         self.outputs = layout.outputs
         self.loss, self.intercept, self.unit = start_of(layout.link, target)
         self.choosing: TrainingLoss | None = None
@@ -164,10 +161,12 @@ class _Training:
         return self._deviation_of(self.multiplier)
 
     def _deviation_of(self, multiplier: float) -> float:
-        query = self._query(())
+        if self.loss.cap not in self.sensitivities:
+            query = self._query(())
+            self.sensitivities[self.loss.cap] = query.sensitivity(self.grant.relation)
         scale = (
             multiplier
-            * query.sensitivity(self.grant.relation)
+            * self.sensitivities[self.loss.cap]
             * self.table.weight_per_unit
             * self.table.noise_growth
         )
@@ -458,14 +457,16 @@ class _Training:
         columns = int(self.layout.offsets[-1])
         scores = self.scores[:columns, 0].copy()
         added = self._curves()[:, 0] - scores
+        means = pairs.means(scores + added)
         for _ in range(_SWEEPS):
             for k, term in enumerate(self.terms[: len(self.bins)]):
                 part = self.layout.part(k)
                 left = term.sums[:, 0] - term.counts * (self.intercept[0] + added[part])
-                left = left - pairs.others_of(k, scores + added)
+                left = left - pairs.others_of(k, means)
                 assert term.smoothed is not None
                 found = term.smoothed.only(left, term.counts)
                 scores[part] = found if self.shape is None else self.shape(k, found, term.counts)
+                pairs.renew(k, means, scores[part] + added[part])
         # Scaled targets lie in [-1, 1]; no score needs to leave [-2, 2].
         return self.swept * (np.clip(scores, -2.0, 2.0)[:, None] - self.scores[:columns])
 
