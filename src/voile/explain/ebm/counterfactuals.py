@@ -34,9 +34,9 @@ METHOD = (
     "Exact: nothing with fewer changed columns, and nothing smaller with as many, gives what is "
     "wanted (numbers are rounded to readable ones); every further suggestion is the best that does "
     "not contain an earlier one. Only values where the table has rows are suggested. How many rows "
-    "have a value is known from released counts, column by column; combinations are not judged{}."
+    "have a value is known from released counts, column by column; of combinations {} judged."
 )
-"""How it is done, with a place for what is known of combinations."""
+"""How it is done, with a place for which combinations are judged."""
 
 
 @suggests(EBMModel)
@@ -49,7 +49,7 @@ def suggest_changes(model: EBMModel, X: object, wish: Wish) -> Counterfactuals:
         answers=asked.answers,
         ask=asked.ask,
         ruler=asked.ruler,
-        method=METHOD.format(", but for pairs of columns of the model" if model.pairs else ""),
+        method=METHOD.format("only pairs of the model are" if model.pairs else "none is"),
         solver=asked.solve,
         usual=asked.usual,
         doubt=asked.doubt if asked.knows_errors else None,

@@ -309,9 +309,9 @@ def test_what_is_seldom_together_counts_as_unusual():
     (one,) = told.rows[0].suggestions
     assert one.usual == pytest.approx(1 / 101, rel=0.01)
     assert one.was_usual == 1.0
-    assert told.method == METHOD.format(", but for pairs of columns of the model")
+    assert told.method == METHOD.format("only pairs of the model are")
     alone = suggest_changes(replace(model, pairs=()), row, Wish(want="yes", change=["job"]))
-    assert alone.method == METHOD.format("")
+    assert alone.method == METHOD.format("none is")
 
 
 def test_what_is_not_proven_in_time_is_searched_for_and_not_called_exact(monkeypatch):
