@@ -34,7 +34,7 @@ class PrivateEstimator(TableTraining):
         """Set what scikit-learn expects of a fitted estimator, and note how it was trained."""
         self._trained_with: training_settings.Settings | None
         self._trained_with = training_settings.record_settings(self)
-        self.n_features_in_: int = len(self.model_.schema)
+        self.n_features_in_: int = len(getattr(self.model_, "rows_schema", self.model_.schema))
         self._width: int | None = None
         if isinstance(self.model_.schema.target, Category):
             self._set_classes(self.model_.classes)
@@ -132,6 +132,10 @@ class PrivateEstimator(TableTraining):
                 f"X has {X.shape[1]} features, but {type(self).__name__} is expecting "
                 f"{self._width} features as input: give the columns of the fit."
             )
+        return self._read(X)
+
+    def _read(self, X: object) -> dict[str, Any]:
+        """Public rows as the model reads them."""
         return encode_public(X, self.model_.schema, may_lack=getattr(self.model_, "unused", ()))
 
     @property

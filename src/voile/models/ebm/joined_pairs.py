@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from voile.models.ebm.binning import ColumnBins
 from voile.models.ebm.grid_counts import GridCounts
 from voile.models.ebm.interactions import WantedPairs
-from voile.models.ebm.losses import SquaredLoss, TrainingLoss
+from voile.models.ebm.losses import LinearLoss, TrainingLoss
 from voile.models.ebm.pair_cells import PairCells, all_offsets
 from voile.models.ebm.pair_choice import (
     Candidate,
@@ -118,7 +118,7 @@ class JoiningFacts:
     @property
     def pair_unit(self) -> float:
         """Typical variance of a pair's scores."""
-        if isinstance(self.loss, SquaredLoss):
+        if isinstance(self.loss, LinearLoss):
             return UNIT * self.loss.second_moment / self.loss.gain**2
         return UNIT * self.unit
 

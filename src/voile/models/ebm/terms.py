@@ -73,6 +73,25 @@ class TermState:
             gained = before * self.settled_sums + fresh * sums
             self.settled_sums = gained / self.settled_weight
 
+    def restate(self, old: Floats, new: Floats, ratio: Floats) -> None:
+        """Put the sums in terms of another loss, linearly around the present scores.
+
+        Parameters
+        ----------
+        old, new : ndarray of shape (bins, outputs)
+            What the present scores explain of the sums, by the loss until now and by the other.
+        ratio : ndarray of shape (bins, outputs)
+            Slope of the other loss relative to that until now.
+        """
+        if not self.weight:
+            return
+        growth = float(self.weights @ ratio.mean(axis=1)) ** 2
+        self.sums = new + ratio * (self.sums - old)
+        self.weight, self.variance = self.weight / growth, self.variance * growth
+        if self.settled_weight:
+            self.settled_sums = new + ratio * (self.settled_sums - old)
+            self.settled_weight /= growth
+
     def whole_errors(self, per_unit: float) -> Floats:
         """Standard deviation of the scores around the truth, shape (bins, outputs).
 
