@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from voile.explain.ebm.local import EBMLocalExplanation
 from voile.explain.ebm.overall import EBMExplanation
 from voile.explain.ebm.term import ExplainedTerm
-from voile.explain.ebm.text import CLASS_SCORE
+from voile.explain.ebm.text import CLASS_SCORE, LOG_UNIT
 from voile.explain.given_values import tell_rows
 from voile.explaining import explains
 from voile.models.ebm.model import EBMModel, Term
@@ -77,7 +77,7 @@ def explain_local(model: EBMModel, X: object) -> EBMLocalExplanation:
         approximation: in training, each term is fitted to what the noised terms before it left.
     """
     # Who is protected matters in training alone: rows to explain need not say whose they are.
-    schema = model.schema.with_unit(None)
+    schema, X = model.schema.with_unit(None), model.own_columns(X)
     columns = encode_public(X, schema, may_lack=model.unused)
     errors = np.stack(
         [term.errors[term.find_bins(columns[term.name])] for term in model.terms], axis=1
@@ -106,7 +106,7 @@ def explain_local(model: EBMModel, X: object) -> EBMLocalExplanation:
 
 
 def _outputs(model: EBMModel) -> tuple[str, ...]:
-    if model.link == "identity":
+    if not model.classes:
         return ("prediction",)
     classes = tuple(map(str, model.classes))
     return classes[1:] if model.link == "logit" else classes
@@ -115,6 +115,8 @@ def _outputs(model: EBMModel) -> tuple[str, ...]:
 def _units(model: EBMModel) -> str:
     if model.link == "identity":
         return "the target's unit"
+    if model.link == "log":
+        return LOG_UNIT
     return "log-odds" if model.link == "logit" else CLASS_SCORE
 
 

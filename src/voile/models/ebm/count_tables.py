@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 DEVIATIONS = 1.5
 """Half a window of width 1, in standard deviations of a Poisson count; at least 1."""
 
-LOWEST, HIGHEST, PER_UNIT = -20.0, 25.0, 64
+LOWEST, HIGHEST, PER_UNIT = -20.0, 25.0, 256
 """The grid of the log of the mean; means outside count as its ends."""
 
 _LARGE = 1e5

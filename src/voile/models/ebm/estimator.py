@@ -85,7 +85,8 @@ class _EBM(PrivateEstimator):
         return fit_model(job, settings)
 
     def _read(self, X: object) -> dict[str, Any]:
-        return encode_public(X, self.model_.rows_schema, may_lack=self.model_.spare)
+        model = self.model_
+        return encode_public(model.own_columns(X), model.schema, may_lack=model.unused)
 
     def _scores(self, X: object) -> NDArray[np.float64]:
         columns = self._encode(X)  # first: it says what is wrong before a fit

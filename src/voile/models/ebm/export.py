@@ -113,7 +113,7 @@ def _bins(term: Term) -> list[tuple[str, float | str | None, float | str | None,
 def _outputs(model: EBMModel) -> tuple[object, ...]:
     """Whose scores the outputs are."""
     match model.link:
-        case "identity":
+        case "identity" | "log":
             return (None,)
         case "logit":
             return model.classes[1:]
@@ -243,6 +243,11 @@ _MEANING = {
     "identity": (
         "prediction = intercept + the scores of all terms, kept inside the target's bounds",
         "Scores are in the target's own units.",
+    ),
+    "log": (
+        "score = intercept + the scores of all terms; prediction = exp(score), kept inside the "
+        "target's bounds (a rate per unit of exposure, if the model has one, is not)",
+        "Scores multiply the prediction: +0.3 by 1.35, -0.3 by 0.74.",
     ),
     "logit": (
         "score = intercept + the scores of all terms; probability = 1 / (1 + exp(-score))",

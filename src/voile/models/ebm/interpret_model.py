@@ -27,7 +27,7 @@ from voile.schema.columns import Level
 
 _Floats = NDArray[np.float64]
 
-_LINKS = {"identity": "identity", "logit": "logit", "softmax": "mlogit"}
+_LINKS = {"identity": "identity", "log": "log", "logit": "logit", "softmax": "mlogit"}
 
 
 def to_interpret(model: EBMModel) -> Any:
@@ -53,9 +53,7 @@ def to_interpret(model: EBMModel) -> Any:
 
     names = [term.name for term in model.terms]
     types = ["continuous" if isinstance(t.column, Number) else "nominal" for t in model.terms]
-    kind = (
-        ExplainableBoostingRegressor if model.link == "identity" else ExplainableBoostingClassifier
-    )
+    kind = ExplainableBoostingClassifier if model.classes else ExplainableBoostingRegressor
     # No interactions: fitting it again would otherwise add some that this model has not.
     machine = kind(feature_names=names, feature_types=types, interactions=0, outer_bags=1)
     machine.n_features_in_ = len(names)

@@ -135,7 +135,7 @@ class Misses:
         """From rows at some places, as `MissSizes` would count them."""
         cells = np.clip(np.searchsorted(MISS_CUTS, places, side="right"), 1, len(MISS_CUTS) - 1)
         found = np.bincount(cells - 1, weights=counts, minlength=len(MISS_CUTS) - 1)
-        return cls.from_counts(MISS_CUTS, found)
+        return cls.from_counts(MISS_CUTS, np.asarray(found, dtype=np.float64))
 
     @property
     def middles(self) -> Floats:

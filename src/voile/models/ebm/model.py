@@ -182,10 +182,14 @@ class EBMModel:
         """The columns that rows to be judged have: those of the terms, and the exposure."""
         return self.schema if self.exposure is None else self.exposure.join(self.schema)
 
-    @property
-    def spare(self) -> tuple[str, ...]:
-        """Columns that rows need not have: those of terms taken out, and the exposure."""
-        return self.unused + (() if self.exposure is None else (self.exposure.name,))
+    def own_columns(self, X: object) -> object:
+        """Rows without the exposure, where its column has a place but no name."""
+        shape: tuple[int, ...] = getattr(X, "shape", ())
+        if self.exposure is None or hasattr(X, "columns") or len(shape) != 2:
+            return X
+        if shape[1] != len(self.schema) + 1:
+            return X
+        return np.delete(np.asarray(X), self.exposure.place, axis=1)
 
     @property
     def unused(self) -> tuple[str, ...]:

@@ -146,10 +146,10 @@ class CountLoss:
         for width in _WIDTHS:
             table = count_table(width)
             # What the window takes away above minus below, and what it would of Poisson's counts.
-            cut = np.maximum(at - width, 0.0) - np.maximum(-width - at, 0.0)
+            cut: Floats = np.maximum(at - width, 0.0) - np.maximum(-width - at, 0.0)
             expected = -width * float(shares @ table.read(table.centres, logs))
             bias = abs(misses.mean(cut) - expected) - misses.error_of(cut)
-            inside = misses.mean(1.0 * (np.abs(at) <= width))
+            inside = misses.mean(np.where(np.abs(at) <= width, 1.0, 0.0))
             if (bias <= _BIAS * size and inside >= _LEAST_INSIDE) or width >= most:
                 break
         usual = width**2 * float(shares @ table.read(table.variances * table.longest**2, logs))
@@ -229,11 +229,11 @@ def start_of_aim(
     assert found is not None
     if aim.objective == "poisson":
         mean = mean_count(found)
-        start = np.array([math.log(mean) - exposures.mean_log])
+        first = np.array([math.log(mean) - exposures.mean_log])
         # Before anything is explained, counts differ more than Poisson's: the window is wide.
         far = (_stand_ins(found) - mean) / max(1.0, DEVIATIONS * math.sqrt(mean))
         misses = Misses.from_places(far, _clear_counts(found))
-        return CountLoss(1.0, exposures).fitted_to(misses, start, 0.0, _WIDEST_START), start, 1.0
+        return CountLoss(1.0, exposures).fitted_to(misses, first, 0.0, _WIDEST_START), first, 1.0
     counts = np.maximum(found.counts, 0.0)
     if aim.objective == "gamma":
         edges = np.log(np.maximum(found.edges, 0.25 * max(found.edges[1], 1e-300)))

@@ -60,7 +60,7 @@ from voile.privacy.vault import PrivateTable, keep
 
 Floats = NDArray[np.float64]
 
-DISCOUNT: dict[Residual, float] = {
+DISCOUNT: dict[str, float] = {
     "logit": 0.9,
     "softmax": 0.9,
     "poisson": 0.9,
