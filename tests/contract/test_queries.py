@@ -1024,8 +1024,8 @@ def test_an_exposure_multiplies_the_mean_and_is_no_term(objective):
     scores, intercept = np.zeros((9, 1)), np.array([math.log(3.0)])
     mixing = mixing_of(layout, np.random.default_rng(0), ["diagonal"] * 2)
     query = ResidualSums(layout, scores, intercept, 1.0, mixing)
-    for given, taken in ((0.5, 0.5), (2, 2), (-4, 0.5), (99, 2)):
-        (cell,) = {abs(v) for v in total_of([(0, given, "a", 5)], query, 2.0**-40)[:4]} - {0}
+    for told, taken in ((0.5, 0.5), (2, 2), (-4, 0.5), (99, 2)):
+        (cell,) = {abs(v) for v in total_of([(0, told, "a", 5)], query, 2.0**-40)[:4]} - {0}
         residual = cell * 2.0**-40 / (abs(mixing[0][1]) / 2.0**MIXING_BITS)
         mean = 3.0 * taken
         expected = 5 / mean - 1 if objective == "gamma" else count_residual(5, mean, 1.0)

@@ -20,12 +20,16 @@ Logs = NDArray[np.float32]
 
 _NO_LOGS: Logs = np.zeros(0, dtype=np.float32)
 
+_GRID = (LOWEST, HIGHEST, float(PER_UNIT), DEVIATIONS)
+"""An argument of the kernels: as a global, a compiled copy on disk would keep what it was."""
+
 
 @njit(cache=True, nogil=True)
 def _counts(
-    bins, target, logs, offsets, scores, intercept, cap, width, centres, units, weights, total
+    bins, target, logs, offsets, scores, intercept, cap, width, centres, grid, units, weights, total
 ):
     rows, terms = bins.shape
+    lowest, highest, per_unit, deviations = grid
     for i in range(rows):
         if math.isnan(target[i]):
             continue
@@ -34,11 +38,11 @@ def _counts(
             z += logs[i]
         for k in range(terms):
             z += scores[offsets[k] + bins[i, k], 0]
-        z = min(max(z, LOWEST), HIGHEST)
+        z = min(max(z, lowest), highest)
         mean = math.exp(z)
-        half = width * max(1.0, DEVIATIONS * math.sqrt(mean))
+        half = width * max(1.0, deviations * math.sqrt(mean))
         lower, upper = max(mean - half, 0.0), mean + half
-        place = (z - LOWEST) * PER_UNIT
+        place = (z - lowest) * per_unit
         first = min(int(place), len(centres) - 2)
         part = place - first
         # What the clipped count is expected to be, if the mean is right.
@@ -121,7 +125,7 @@ def objective_totals(
     state = (first, scores, intercept, cap)
     if aim.objective == "poisson":
         table, own = count_table(width), _NO_LOGS if logs is None else logs
-        _counts(bins, target, own, *state, width, table.centres, units, given, total)
+        _counts(bins, target, own, *state, width, table.centres, _GRID, units, given, total)
     elif aim.objective == "gamma":
         _amounts(bins, target, *state, units, given, total)
     else:
@@ -130,8 +134,9 @@ def objective_totals(
 
 
 @njit(cache=True, nogil=True)
-def _misses(bins, target, logs, offsets, scores, intercept, counts, found):
+def _misses(bins, target, logs, offsets, scores, intercept, counts, grid, found):
     rows, terms = bins.shape
+    lowest, highest, _, deviations = grid
     for i in range(rows):
         z = intercept[0]
         if len(logs) > 0:
@@ -139,8 +144,8 @@ def _misses(bins, target, logs, offsets, scores, intercept, counts, found):
         for k in range(terms):
             z += scores[offsets[k] + bins[i, k], 0]
         if counts:
-            mean = math.exp(min(max(z, LOWEST), HIGHEST))
-            found[i] = (target[i] - mean) / max(1.0, DEVIATIONS * math.sqrt(mean))
+            mean = math.exp(min(max(z, lowest), highest))
+            found[i] = (target[i] - mean) / max(1.0, deviations * math.sqrt(mean))
         else:
             found[i] = target[i] - z
 
@@ -161,5 +166,5 @@ def objective_misses(
     found = np.empty(len(bins))
     own = _NO_LOGS if logs is None else logs
     counts = aim.objective == "poisson"
-    _misses(bins, target, own, offsets.astype(np.uint64), scores, intercept, counts, found)
+    _misses(bins, target, own, offsets.astype(np.uint64), scores, intercept, counts, _GRID, found)
     return found
