@@ -673,7 +673,8 @@ def _mutated_array(rng, value):
         pool = [
             one for one in INTS if np.iinfo(result.dtype).min <= one <= np.iinfo(result.dtype).max
         ]
-    result.reshape(-1)[places] = rng.pick(pool)
+    with np.errstate(over="ignore"):  # into few bits
+        result.reshape(-1)[places] = rng.pick(pool)
     return result
 
 
