@@ -691,9 +691,7 @@ def make_paths():
         ),
         Path(
             "EBM of amounts with an exposure, of people",
-            fit(
-                EBMRegressor, schema=EXPOSED, objective="gamma", exposure="u", rounds=3, people=2
-            ),
+            fit(EBMRegressor, schema=EXPOSED, objective="gamma", exposure="u", rounds=3, people=2),
             (_SUMS, "EBMRegressor"),
             COUNT,
             near=people_of,

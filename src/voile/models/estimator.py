@@ -82,7 +82,7 @@ class PrivateEstimator(TableTraining):
             if given.get("image_shape", ()) is None:
                 del given["image_shape"]  # the array of pictures said it, and the model tells
             parameters |= given
-        result = cls(**parameters, schema=model.schema)
+        result = cls(**parameters, schema=getattr(model, "rows_schema", model.schema))
         if known is not None:
             try:
                 result._settings()

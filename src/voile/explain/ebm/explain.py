@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from voile.explain.ebm.local import EBMLocalExplanation
 from voile.explain.ebm.overall import EBMExplanation
 from voile.explain.ebm.term import ExplainedTerm
-from voile.explain.ebm.text import CLASS_SCORE, LOG_UNIT
+from voile.explain.ebm.text import CLASS_SCORE, LOG_UNIT, PREDICTION
 from voile.explain.given_values import tell_rows
 from voile.explaining import explains
 from voile.models.ebm.model import EBMModel, Term
@@ -106,8 +106,10 @@ def explain_local(model: EBMModel, X: object) -> EBMLocalExplanation:
 
 
 def _outputs(model: EBMModel) -> tuple[str, ...]:
+    if model.objective == "quantile":
+        return (f"quantile {model.quantile:g}",)
     if not model.classes:
-        return ("prediction",)
+        return (PREDICTION,)
     classes = tuple(map(str, model.classes))
     return classes[1:] if model.link == "logit" else classes
 

@@ -24,6 +24,9 @@ MOST_ROWS, MOST_NAME, MOST_VALUE, MOST_OUTPUTS = 5, 28, 30, 4
 CLASS_SCORE = "score of a class"
 """Unit of scores of which there is one per class: by itself, none of them is a log-odds."""
 
+PREDICTION = "prediction"
+"""Name of the output of a regression that is no quantile."""
+
 LOG_UNIT = "log of the target"
 """Unit of scores that multiply the prediction."""
 
@@ -47,6 +50,8 @@ def scores_text(explanation: Explanation) -> str:
                 "Scores add up to the log of the prediction: each multiplies it, +0.3 by 1.35 and "
                 "-0.3 by 0.74."
             )
+        if explanation.outputs[0] != PREDICTION:
+            return ""  # a quantile is what it is
         return (
             "Scores are of typical values: the largest residuals were clipped, so that where the "
             "target is skewed, means may differ by more."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -86,6 +87,12 @@ class Exposure:
     lower: float
     upper: float
     place: int
+
+    def __post_init__(self) -> None:
+        if not (0 <= self.place < 2**31 and 0 < self.lower < self.upper < math.inf):
+            raise SettingError(
+                f"The exposure {self.name!r} must have bounds above 0 and a place from 0 on."
+            )
 
     @classmethod
     def of(cls, aim: Aim, schema: Schema) -> Exposure | None:
