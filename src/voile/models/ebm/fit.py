@@ -85,7 +85,9 @@ def _release(
     if schedule.cyclic:
         most = settings.bins or BINS_BELOW
     else:
-        most = settings.bins or _most_bins(table, grant, target, rounds, len(features))
+        most = settings.bins or _most_bins(
+            table, grant, target, rounds, apart=len(table.schema) - len(features)
+        )
     bins = find_bins(table, grant, features, most)
     exposures = find_exposures(table, grant, aim.exposure)
     layout = lay_out(table, link, bins, aim)
@@ -121,13 +123,13 @@ def _release(
 
 
 def _most_bins(
-    table: PrivateTable, grant: Grant, target: TargetFacts, rounds: int, columns: int
+    table: PrivateTable, grant: Grant, target: TargetFacts, rounds: int, *, apart: int = 0
 ) -> int:
-    """By the noise that one column's sums have after all rounds."""
+    """By the noise that one column's sums have after all rounds; ``apart`` columns are no terms."""
     event = grant.plan[ROUNDS_ACCESS]
     noise = 0.0
     if isinstance(event, Gaussian):
-        noise = event.noise_multiplier * math.sqrt(columns / rounds)
+        noise = event.noise_multiplier * math.sqrt((len(table.schema) - apart) / rounds)
         noise *= table.weight_per_unit
     scarce = float(target.counts.min()) if len(target.counts) else target.scarce
     return choose_bins(target.rows, scarce, noise)

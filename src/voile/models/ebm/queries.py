@@ -36,9 +36,6 @@ MIXING_BITS = 12
 
 BINS, SCALED_TARGET, LOG_EXPOSURE = "ebm bins", "ebm target", "ebm log exposure"
 
-NARROWEST, WIDEST = 0.5, 1e6
-"""Widths that the window of counts may have."""
-
 _PAIRED_ROWS = 8192
 """Rows whose cells of pairs are held at once: they stay in the processor's cache."""
 
@@ -173,10 +170,9 @@ class BinLayout(Preparation):
         return self.schema == schema
 
     def scaled_target(self, values: NDArray[np.float64] | NDArray[np.int32]) -> NDArray[np.float32]:
-        """The target as kernels read it.
+        """Class indices (-1: not a listed class); numbers scaled to [-1, 1], or of their own kind.
 
-        Class indices (-1: not a listed class); numbers scaled to [-1, 1], counts, or logs of
-        amounts (NaN: missing).
+        NaN: missing. Counts are what they are, of amounts it is the log.
         """
         target = self.schema.target
         if self.link == "log":
@@ -231,7 +227,7 @@ class ResidualSums(Query):
 
     def __post_init__(self) -> None:
         check_state(self.scores, self.intercept, self.cap)
-        check_number(self.width, "width of a round", NARROWEST, WIDEST)
+        check_number(self.width, "width of a round", 0.5, 1e6)
         check_shapes(self.layout, self.scores, self.intercept, self.pairs)
         check_mixing(self.mixing)
         widths = np.diff(all_offsets(self.layout.offsets, self.pairs)).tolist()
