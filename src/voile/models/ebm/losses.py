@@ -34,11 +34,15 @@ NODE_WEIGHTS = NODE_WEIGHTS / NODE_WEIGHTS.sum()
 
 
 class TrainingLoss(Protocol):
-    """Bounded residuals of one link, and what they are expected to be."""
+    """Bounded residuals of one link, and what they are expected to be.
+
+    ``rough``: what is expected leaves more out, and verdicts allow for it.
+    """
 
     link: Link
     cap: float
     gain: float
+    rough: bool
 
     def response(self, intercept: Floats, scores: Floats, spread: Floats) -> Floats:
         """A function of a bin's scores whose slope is `curvature`, shape (bins, outputs)."""
@@ -61,6 +65,7 @@ class LogitLoss:
     link: Link = "logit"
     cap = 0.5
     gain = 1.0
+    rough = False
 
     def _grid(self, intercept: Floats, scores: Floats, spread: Floats) -> Floats:
         return (intercept + scores)[..., None] + np.sqrt(spread) * NODES
@@ -88,6 +93,7 @@ class SoftmaxLoss:
     link: Link = "softmax"
     cap = math.sqrt(0.5)
     gain = 1.0
+    rough = True
 
     def _weighted(self, intercept: Floats, scores: Floats) -> tuple[Floats, Floats]:
         z = intercept + scores
@@ -146,6 +152,7 @@ class LinearLoss:
     """
 
     link: Link = "identity"
+    rough = False
 
     def __init__(self, cap: float, gain: float, second_moment: float, typical: float) -> None:
         self.cap = cap

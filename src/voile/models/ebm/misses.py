@@ -137,6 +137,13 @@ class Misses:
         found = np.bincount(cells - 1, weights=counts, minlength=len(MISS_CUTS) - 1)
         return cls.from_counts(MISS_CUTS, np.asarray(found, dtype=np.float64))
 
+    def mixed_with(self, older: Misses) -> Misses:
+        """The mean of two looks."""
+        if len(older.edges) != len(self.edges):
+            return self
+        error = math.hypot(self.error, older.error) / 2.0
+        return Misses(self.edges, (self.shares + older.shares) / 2.0, error)
+
     @property
     def middles(self) -> Floats:
         """A miss in each cell."""

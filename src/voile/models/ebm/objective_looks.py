@@ -40,9 +40,14 @@ class FittedLoss:
 
 
 def look_at_misses(
-    table: PrivateTable, grant: Grant, layout: BinLayout, loss: TrainingLoss, now: ScoresNow
+    table: PrivateTable,
+    grant: Grant,
+    layout: BinLayout,
+    loss: TrainingLoss,
+    before: Misses,
+    now: ScoresNow,
 ) -> FittedLoss:
-    """The loss for the next rounds, by a released histogram of misses."""
+    """The loss for the next rounds, by a released histogram of misses and those ``before``."""
     query = MissSizes(layout, now.scores, now.intercept, now.pairs)
     release = gaussian_sum(table, query, grant.take(SIZES_ACCESS))
     error, level = float(release.standard_error), layout.aim.quantile
@@ -52,6 +57,9 @@ def look_at_misses(
     if layout.residual == "gamma":
         return FittedLoss(AmountLoss.of(misses), 0.0, misses)
     shift = QuantileLoss.shift(level, misses)
+    if shift == 0.0:
+        # Between two looks misses hardly change; together they tell the density with less noise.
+        misses = misses.mixed_with(before)
     return FittedLoss(QuantileLoss.at(level, misses), shift, misses)
 
 

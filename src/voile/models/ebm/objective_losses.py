@@ -97,6 +97,7 @@ class CountLoss:
     link: Link = "log"
     cap = 1.0
     gain = 1.0
+    rough = True
 
     def __init__(self, width: float, exposures: ExposureFacts, scatter: float = 1.0) -> None:
         self.width, self.exposures, self.scatter = width, exposures, scatter
@@ -165,6 +166,7 @@ class AmountLoss(LinearLoss):
     """
 
     link: Link = "log"
+    rough = True
 
     @classmethod
     def of(cls, misses: Misses) -> AmountLoss:
@@ -203,6 +205,8 @@ class QuantileLoss(LinearLoss):
     Its bound is public. Its expected slope is the density of the misses at their own quantile,
     which is where the scores are going.
     """
+
+    rough = True
 
     @classmethod
     def at(cls, level: float, misses: Misses) -> QuantileLoss:

@@ -76,9 +76,16 @@ _TRUST = 1.5
 _AVERAGED = 0.4
 """Part of the rounds, the last ones, whose scores are averaged (classification)."""
 
-_SETTLING: dict[bool, float] = {False: 0.3, True: 0.1}
+_SETTLING: dict[Residual, float] = {
+    "logit": 0.3,
+    "softmax": 0.3,
+    "poisson": 0.5,
+    "identity": 0.1,
+    "gamma": 0.35,
+    "quantile": 0.35,
+}
 """Part of the rounds, the first ones, that verdicts leave out: the other columns' scores were far
-from what they became (by whether the loss is linear)."""
+from what they became."""
 
 _LINEAR: tuple[Residual, ...] = ("identity", "gamma", "quantile")
 """Residuals whose sums are taken as linear in the scores."""
@@ -273,7 +280,7 @@ class _Training:
             since = number - joining if self.joined else -1
             if number in _SHARE_ROUNDS or since in PAIR_SHARE_ROUNDS:
                 self._share_out(first=number == 0)
-            self.settled = number >= int(_SETTLING[self.linear] * self.rounds)
+            self.settled = number >= int(_SETTLING[self.layout.residual] * self.rounds)
             anew = number < _SMOOTHED_ANEW or number % _EVERY == 0 or number == self.rounds - 1
             self._round(first=number == 0, anew=anew or 0 <= since < _SMOOTHED_ANEW)
             if number >= self.rounds - averaged:
@@ -368,7 +375,8 @@ class _Training:
     def _measured(self) -> TrainingLoss:
         """The loss by a released histogram of residuals at the present scores."""
         if self.layout.residual != "identity":
-            found = look_at_misses(self.table, self.grant, self.layout, self.loss, self._now())
+            state = (self.loss, self.misses, self._now())
+            found = look_at_misses(self.table, self.grant, self.layout, *state)
             self.misses, self.intercept = found.misses, self.intercept + found.shift
             return found.loss
         cells = self.joined.cells if self.joined else ()
