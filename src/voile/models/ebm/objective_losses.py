@@ -19,6 +19,7 @@ from voile.models.ebm.misses import Misses
 from voile.models.ebm.model import Link
 from voile.models.ebm.objectives import Aim
 from voile.privacy.discovery import Histogram
+from voile.privacy.discovery.histogram import CLEAR
 
 Floats = NDArray[np.float64]
 
@@ -273,7 +274,7 @@ def mean_count(found: Histogram) -> float:
 
 def _clear_counts(found: Histogram) -> Floats:
     """Rows of intervals that stand clear of the noise, which would weigh most far from zero."""
-    return np.where(found.counts > 2.0 * found.standard_errors, found.counts, 0.0)
+    return np.where(found.counts > CLEAR * found.standard_errors, found.counts, 0.0)
 
 
 def _stand_ins(found: Histogram) -> Floats:
