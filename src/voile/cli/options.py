@@ -26,6 +26,15 @@ class Task(StrEnum):
     REGRESSION = "regression"
 
 
+class Aimed(StrEnum):
+    """What an additive model tells of a number."""
+
+    SQUARED = "squared"
+    POISSON = "poisson"
+    GAMMA = "gamma"
+    QUANTILE = "quantile"
+
+
 TaskOption = Annotated[
     Task | None,
     typer.Option("--task", help="Needed where a target is a number and nothing says which."),

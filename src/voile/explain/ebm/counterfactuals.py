@@ -57,7 +57,7 @@ def suggest_changes(model: EBMModel, X: object, wish: Wish) -> Counterfactuals:
         among="the rows",
         edits=model.edits,
         unused=model.unused,
-    ).suggest(X, wish)
+    ).suggest(model.own_columns(X), wish)
 
 
 class _AskedEBM:
@@ -85,7 +85,10 @@ class _AskedEBM:
         if isinstance(target, Number):
             assert target.lower is not None
             assert target.upper is not None
-            return ModelAnswers("number", (), ("prediction",), target.lower, target.upper)
+            upper = target.upper
+            if self.model.exposure is not None:
+                upper /= self.model.exposure.lower  # answers are per unit of exposure
+            return ModelAnswers("number", (), ("prediction",), target.lower, upper)
         classes = self.model.classes
         return ModelAnswers("probability", classes, tuple(map(str, classes)))
 

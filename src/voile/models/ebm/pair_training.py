@@ -10,7 +10,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.models.ebm.losses import SquaredLoss, TrainingLoss
+from voile.models.ebm.losses import LinearLoss, TrainingLoss
 from voile.models.ebm.pair_grid import PairGrid
 from voile.models.ebm.smoothing import Smoother, noise_shape
 from voile.models.ebm.terms import TermState
@@ -36,7 +36,7 @@ _EMPTY = 0.05
 
 def unit_of_pairs(loss: TrainingLoss, unit: float) -> float:
     """Typical variance of a pair's scores; ``unit``: of a column's."""
-    if isinstance(loss, SquaredLoss):
+    if isinstance(loss, LinearLoss):
         return _UNIT * loss.second_moment / loss.gain**2
     return _UNIT * unit
 

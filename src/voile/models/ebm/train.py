@@ -24,12 +24,16 @@ from voile.models.ebm.joined_pairs import (
 )
 from voile.models.ebm.losses import (
     ClipPrices,
+    LinearLoss,
     SoftmaxLoss,
     TrainingLoss,
     squared_loss,
     start_of,
 )
-from voile.models.ebm.model import Link
+from voile.models.ebm.misses import Misses
+from voile.models.ebm.objective_looks import ScoresNow, look_at_level, look_at_misses
+from voile.models.ebm.objective_losses import CountLoss, ExposureFacts, start_of_aim
+from voile.models.ebm.objectives import Residual
 from voile.models.ebm.pairs import ColumnPairs, PairCounts, group_bins
 from voile.models.ebm.queries import (
     MIXING_BITS,
@@ -39,7 +43,13 @@ from voile.models.ebm.queries import (
     ResidualSums,
     whole_mixing,
 )
-from voile.models.ebm.settings import PAIRS_ACCESS, ROUNDS_ACCESS, SIZE_ROUNDS, SIZES_ACCESS
+from voile.models.ebm.settings import (
+    LEVEL_ACCESS,
+    PAIRS_ACCESS,
+    ROUNDS_ACCESS,
+    SIZES_ACCESS,
+    size_rounds,
+)
 from voile.models.ebm.smoothing import share_out, smooth
 from voile.models.ebm.terms import ReleasedTerms, TermState, start_term, weigh_term
 from voile.privacy.events import Gaussian
@@ -49,7 +59,14 @@ from voile.privacy.vault import PrivateTable, keep
 
 Floats = NDArray[np.float64]
 
-DISCOUNT: dict[Link, float] = {"logit": 0.9, "softmax": 0.9, "identity": 0.75}
+DISCOUNT: dict[str, float] = {
+    "logit": 0.9,
+    "softmax": 0.9,
+    "poisson": 0.9,
+    "identity": 0.75,
+    "gamma": 0.75,
+    "quantile": 0.75,
+}
 """Weight of a round relative to the next: older sums were taken at other scores."""
 
 _TRUST = 1.5
@@ -58,9 +75,19 @@ _TRUST = 1.5
 _AVERAGED = 0.4
 """Part of the rounds, the last ones, whose scores are averaged (classification)."""
 
-_SETTLING: dict[Link, float] = {"logit": 0.3, "softmax": 0.3, "identity": 0.1}
+_SETTLING: dict[Residual, float] = {
+    "logit": 0.3,
+    "softmax": 0.3,
+    "poisson": 0.5,
+    "identity": 0.1,
+    "gamma": 0.35,
+    "quantile": 0.35,
+}
 """Part of the rounds, the first ones, that verdicts leave out: the other columns' scores were far
 from what they became."""
+
+_LINEAR: tuple[Residual, ...] = ("identity", "gamma", "quantile")
+"""Residuals whose sums are taken as linear in the scores."""
 
 _SHARE_ROUNDS = (0, 1, 3, 7, 12)
 """Rounds before which the budget is shared out among the terms anew."""
@@ -89,6 +116,7 @@ def train(
     rounds: int,
     shape: Callable[[int, Floats, Floats], Floats] | None = None,
     wanted: WantedPairs | None = None,
+    exposures: ExposureFacts | None = None,
     progress: Callable[[int], None] = lambda done: None,
 ) -> ReleasedTerms:
     """Train all terms together.
@@ -106,11 +134,14 @@ def train(
         are allowed (monotone terms).
     wanted : WantedPairs, optional
         Which pairs of columns may become terms; the grant holds the accesses for it.
+    exposures : ExposureFacts, optional
     progress : callable
         Told the number of rounds done.
     """
     keep(table, layout.columns, layout.prepare)
-    return _Training(table, grant, layout, bins, target, rounds, shape, wanted).run(progress)
+    facts = ExposureFacts.of(None) if exposures is None else exposures
+    training = _Training(table, grant, layout, bins, target, rounds, shape, wanted, facts)
+    return training.run(progress)
 
 
 class _Training:
@@ -126,6 +157,7 @@ class _Training:
         rounds: int,
         shape: Callable[[int, Floats, Floats], Floats] | None,
         wanted: WantedPairs | None,
+        exposures: ExposureFacts,
     ) -> None:
         self.table, self.grant, self.layout, self.rounds = table, grant, layout, rounds
         self.target, self.shape, self.wanted = target, shape, wanted
@@ -133,8 +165,12 @@ class _Training:
         self.joined: JoinedPairs | None = None
         self.sensitivities: dict[float, float] = {}
         self.outputs = layout.outputs
-        self.loss, self.intercept, self.unit = start_of(layout.link, target)
         self.choosing: TrainingLoss | None = None
+        self.linear, self.misses = layout.residual in _LINEAR, Misses.unknown()
+        if layout.residual in ("poisson", "gamma", "quantile"):
+            self.loss, self.intercept, self.unit = start_of_aim(layout.aim, target, exposures)
+        else:
+            self.loss, self.intercept, self.unit = start_of(layout.link, target)
         self.multiplier = self._multiplier(ROUNDS_ACCESS)
         self.scores = np.zeros((int(layout.offsets[-1]), self.outputs))
         self.terms = [self._term(one) for one in bins]
@@ -142,7 +178,7 @@ class _Training:
         self.mixing: tuple[NDArray[np.int64], ...] = ()
         self.unmixing: list[Floats] = []
         self.age = 0.0
-        self.discount = DISCOUNT[layout.link]
+        self.discount = DISCOUNT[layout.residual]
         self.settled = False
         self.swept = 1.0
         self.best: tuple[float, Floats, Floats, TrainingLoss] | None = None
@@ -174,7 +210,10 @@ class _Training:
 
     def _query(self, mixing: tuple[NDArray[np.int64], ...]) -> ResidualSums:
         cells = self.joined.cells if self.joined else ()
-        return ResidualSums(self.layout, self.scores, self.intercept, self.loss.cap, mixing, cells)
+        width = self.loss.width if isinstance(self.loss, CountLoss) else 1.0
+        return ResidualSums(
+            self.layout, self.scores, self.intercept, self.loss.cap, mixing, cells, width
+        )
 
     # -- terms --------------------------------------------------------------------------------
 
@@ -226,26 +265,25 @@ class _Training:
 
     def run(self, progress: Callable[[int], None]) -> ReleasedTerms:
         """All rounds, then the average of the last ones."""
-        classification = self.layout.link != "identity"
-        averaged = max(round(_AVERAGED * self.rounds), 1) if classification else 1
+        averaged = 1 if self.linear else max(round(_AVERAGED * self.rounds), 1)
         kept: list[tuple[Floats, Floats]] = []
         joining = joining_round(self.rounds) if self.wanted else self.rounds
         for number in range(self.rounds):
-            if number in SIZE_ROUNDS and not classification:
+            if SIZES_ACCESS in self.grant.plan and number in size_rounds(self.layout.aim):
                 self._measure_residuals()
             if number == joining:
                 self._join()
             since = number - joining if self.joined else -1
             if number in _SHARE_ROUNDS or since in PAIR_SHARE_ROUNDS:
                 self._share_out(first=number == 0)
-            self.settled = number >= int(_SETTLING[self.layout.link] * self.rounds)
+            self.settled = number >= int(_SETTLING[self.layout.residual] * self.rounds)
             anew = number < _SMOOTHED_ANEW or number % _EVERY == 0 or number == self.rounds - 1
             self._round(first=number == 0, anew=anew or 0 <= since < _SMOOTHED_ANEW)
             if number >= self.rounds - averaged:
                 kept.append((self.scores, self.intercept))
             progress(number + 1)
         scores = np.mean([s for s, _ in kept], axis=0)
-        intercept = np.mean([i for _, i in kept], axis=0)
+        intercept = np.mean([i for _, i in kept], axis=0) + self._level()
         exact = self.multiplier == 0.0
         errors = np.concatenate([t.errors() * (not exact) for t in self.terms])
         noise = np.sqrt(self.intercept_variance)
@@ -298,15 +336,10 @@ class _Training:
 
     def _measure_residuals(self) -> None:
         """Set the clip of the next round by a noised histogram of absolute residuals."""
-        cells = self.joined.cells if self.joined else ()
-        query = ResidualSizes(self.layout, self.scores, self.intercept, cells)
-        release = gaussian_sum(self.table, query, self.grant.take(SIZES_ACCESS))
-        edges = np.concatenate([[0.0], SIZE_CUTS, [2.0]])
-        scale = self.multiplier * self.table.weight_per_unit * self.table.noise_growth
-        rows, terms = max(self.target.rows, 1.0), len(self.terms)
-        prices = ClipPrices.of(scale, rows, terms, release.standard_error)
-        told = (edges[1:] + edges[:-1]) / 2, release.values[:-1], edges[1:]
-        loss, self.choosing = squared_loss(*told, prices), squared_loss(*told)
+        loss = self._measured()
+        if not isinstance(loss, LinearLoss):
+            self._restate(loss)
+            return
         if self.best is not None and loss.typical > _WORSE * self.best[0]:
             # Noised pairs can mislead: go back, and trust them less from here on.
             self.scores, self.intercept, self.loss = self.best[1:]
@@ -315,6 +348,52 @@ class _Training:
         self.loss = loss
         if self.best is None or loss.typical <= self.best[0]:
             self.best = (loss.typical, self.scores, self.intercept, loss)
+
+    def _restate(self, loss: TrainingLoss) -> None:
+        """Take another loss of the same kind: what was released so far is put in its terms."""
+        spreads, was = self._spreads(), self.loss
+        for k, term in enumerate(self.terms):
+            at, spread = self._part(k) + self._base(k), self._others(spreads, k)
+            state = (self.intercept, at, spread)
+            counts = term.counts[:, None]
+            term.restate(
+                counts * was.response(*state),
+                counts * loss.response(*state),
+                loss.curvature(*state) / was.curvature(*state),
+            )
+        self.loss = loss
+
+    def _measured(self) -> TrainingLoss:
+        """The loss by a released histogram of residuals at the present scores."""
+        if self.layout.residual != "identity":
+            state = (self.loss, self.misses, self._now())
+            found = look_at_misses(self.table, self.grant, self.layout, *state)
+            self.misses, self.intercept = found.misses, self.intercept + found.shift
+            return found.loss
+        cells = self.joined.cells if self.joined else ()
+        query = ResidualSizes(self.layout, self.scores, self.intercept, cells)
+        release = gaussian_sum(self.table, query, self.grant.take(SIZES_ACCESS))
+        edges = np.concatenate([[0.0], SIZE_CUTS, [2.0]])
+        scale = self.multiplier * self.table.weight_per_unit * self.table.noise_growth
+        rows, terms = max(self.target.rows, 1.0), len(self.terms)
+        prices = ClipPrices.of(scale, rows, terms, release.standard_error)
+        told = (edges[1:] + edges[:-1]) / 2, release.values[:-1], edges[1:]
+        self.choosing = squared_loss(*told)
+        return squared_loss(*told, prices)
+
+    def _now(self) -> ScoresNow:
+        spread = min(float(self._spreads().sum()), _LARGEST_SPREAD)
+        cells = self.joined.cells if self.joined else ()
+        return ScoresNow(self.scores, self.intercept, cells, spread)
+
+    def _level(self) -> float:
+        """What is added to the intercept at the end."""
+        if LEVEL_ACCESS not in self.grant.plan:
+            return 0.0
+        state = (self.loss, self.misses, self._now(), self.target.rows)
+        found = look_at_level(self.table, self.grant, self.layout, *state)
+        self.intercept_variance = np.full(self.outputs, found.variance)
+        return found.shift
 
     def _is_column(self, k: int) -> bool:
         """Whether a term is a column's, not a pair's."""
@@ -345,7 +424,7 @@ class _Training:
             self._spreads(),
             self.unit,
             self.target.rows,
-            _scarce(self.target),
+            self.target.scarce,
             lambda access: self._deviation_of(self._multiplier(access)) * self.loss.gain,
             self.rounds,
             self.deviation**2 / (self.rounds - joining_round(self.rounds)),
@@ -399,11 +478,11 @@ class _Training:
         totals, doubts = [total for total, _ in told], [doubt for _, doubt in told]
         if self.pairs is not None:
             self._sweep_all(self.pairs, steps, spreads, anew)
-        elif self.layout.link != "identity":
+        elif not self.linear:
             largest = sum(float(np.abs(steps[self._at(k)]).max()) for k in range(len(self.terms)))
             steps *= min(1.0, _TRUST / max(largest, 1e-12))
         self.scores = self.scores + steps
-        if not first or self.layout.link == "identity":
+        if not first or self.linear:
             self._move_intercept(np.array(totals), np.array(doubts), spreads)
 
     def _step(
@@ -438,7 +517,7 @@ class _Training:
         For squared loss that of the noise. For the others older sums were also taken at another
         curvature, and count as no better than their weight.
         """
-        return term.variance if self.layout.link == "identity" else 1.0 / term.weight
+        return term.variance if self.linear else 1.0 / term.weight
 
     def _sweep_all(self, pairs: ColumnPairs, steps: Floats, spreads: Floats, anew: bool) -> None:
         """Steps of all columns together, then those of each pair from where the others will be."""
@@ -467,8 +546,9 @@ class _Training:
                 found = term.smoothed.only(left, term.counts)
                 scores[part] = found if self.shape is None else self.shape(k, found, term.counts)
                 pairs.renew(k, means, scores[part] + added[part])
-        # Scaled targets lie in [-1, 1]; no score needs to leave [-2, 2].
-        return self.swept * (np.clip(scores, -2.0, 2.0)[:, None] - self.scores[:columns])
+        # Scaled targets lie in [-1, 1]; no score needs to leave [-2, 2]. Logs may be larger.
+        most = 2.0 if self.layout.link == "identity" else _LARGEST_SCORE
+        return self.swept * (np.clip(scores, -most, most)[:, None] - self.scores[:columns])
 
     def _move_intercept(self, totals: Floats, doubts: Floats, spreads: Floats) -> None:
         """Every term's sums add up to the same total: their weighted mean moves the intercept."""
@@ -484,13 +564,6 @@ class _Training:
         step = np.clip(total / np.maximum(steep, 1e-9), -0.3, 0.3)
         self.intercept = self.intercept + step
         self.intercept_variance = (1.0 / (1.0 / doubts).sum()) / np.maximum(slope, 1e-9) ** 2
-
-
-def _scarce(target: TargetFacts) -> float:
-    """Rows of a class that is not the largest, on average; all rows of a regression."""
-    if not len(target.counts):
-        return target.rows
-    return (target.rows - float(target.counts.max())) / max(len(target.counts) - 1, 1)
 
 
 def _inverse(matrix: NDArray[np.int64]) -> Floats:

@@ -74,6 +74,10 @@
 
   function respond(scores) {
     if (model.link === "identity") return [Math.min(Math.max(scores[0], model.lower), model.upper)];
+    if (model.link === "log") {
+      const rate = Math.exp(scores[0]);
+      return [model.rates ? rate : Math.min(Math.max(rate, model.lower), model.upper)];
+    }
     if (model.link === "logit") {
       const positive = logistic(scores[0]);
       return [1 - positive, positive];
@@ -164,6 +168,12 @@
     if (model.link === "identity") {
       return "Prediction: " + short(found.predictions[0], 4, true)
         + (found.errors[0] === 0 ? "" : " (" + model.interval + ":" + " ± " + short(found.errors[0] === null ? Infinity : 2 * found.errors[0], 2, true) + ")");
+    }
+    if (model.link === "log") {
+      const error = found.errors[0] === null ? Infinity : found.errors[0];
+      const ends = [-2, 2].map((side) => short(found.predictions[0] * Math.exp(side * error), 3));
+      return "Prediction: " + short(found.predictions[0], 3)
+        + (error === 0 ? "" : " (" + model.interval + ": " + ends.join(" to ") + ")");
     }
     const best = found.predictions.indexOf(Math.max(...found.predictions));
     let text = "Prediction: '" + model.classes[best] + "' with probability " + percent(found.predictions[best]);
