@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from voile.errors import DataError, SettingError
+from voile.errors import SettingError
 from voile.models.classes import Classes
 from voile.models.ebm import export
 from voile.models.ebm.edit import Editor
@@ -21,12 +21,11 @@ from voile.models.ebm.fit import fit_model
 from voile.models.ebm.interactions import Interactions
 from voile.models.ebm.interpret_model import to_interpret
 from voile.models.ebm.model import EBMModel
-from voile.models.ebm.objectives import Exposure, Objective
+from voile.models.ebm.objectives import Objective
 from voile.models.ebm.settings import Direction, Method, Settings
 from voile.models.estimator import PrivateEstimator
 from voile.models.fit import FitJob
 from voile.privacy.ledger import Ledger
-from voile.privacy.public_rows import encode_public
 from voile.schema import Category, Level, Number, Schema
 
 Auto = Literal["auto"]
@@ -373,6 +372,7 @@ class EBMRegressor(RegressorMixin, _EBM):  # type: ignore[misc]
         """
         if exposure is None:
             return self._answer(X, lambda scores: self.model_.respond(scores))
+        check_is_fitted(self)
         known = self.model_.exposure
         if known is None:
             raise SettingError(
@@ -380,25 +380,8 @@ class EBMRegressor(RegressorMixin, _EBM):  # type: ignore[misc]
                 "column'."
             )
         scores = self._answer(X, np.asarray)
-        return self.model_.respond_to(scores, self._exposures(X, exposure, known, len(scores)))
-
-    def _exposures(
-        self, X: object, exposure: object, known: Exposure, rows: int
-    ) -> NDArray[np.float64]:
-        if isinstance(exposure, str):
-            if exposure != known.name:
-                raise SettingError(
-                    f"The model's exposure is the column {known.name!r}. Got {exposure!r} instead."
-                )
-            values = np.asarray(encode_public(X, self.model_.rows_schema)[known.name])
-        else:
-            given = np.asarray(exposure, dtype=np.float64)
-            values = np.full(rows, given) if given.ndim == 0 else given
-        if values.shape != (rows,) or not (values > 0).all():
-            raise DataError(
-                f"The exposure must be one number above 0 for each of the {rows} rows: correct it."
-            )
-        return values
+        given = known.read(exposure, X, self.model_.rows_schema, len(scores))
+        return self.model_.respond_to(scores, given)
 
 
 def load_estimator(data: Any) -> EBMClassifier | EBMRegressor:

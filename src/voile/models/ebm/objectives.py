@@ -6,8 +6,12 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-from voile.errors import SchemaError, SettingError
+import numpy as np
+
+from voile.arrays import Floats
+from voile.errors import DataError, SchemaError, SettingError
 from voile.models.public_numbers import check_number
+from voile.privacy.public_rows import encode_public
 from voile.privacy.wire import sendable
 from voile.schema import Category, Date, Number, Schema
 
@@ -110,6 +114,23 @@ class Exposure:
         names = list(schema)
         names.insert(self.place, self.name)
         return schema.with_column(self.name, Number(self.lower, self.upper)).select(names)
+
+    def read(self, exposure: object, X: object, rows_schema: Schema, rows: int) -> Floats:
+        """Exposures of public rows, as an array, a number, or the name of their column, (rows,)."""
+        if isinstance(exposure, str):
+            if exposure != self.name:
+                raise SettingError(
+                    f"The model's exposure is the column {self.name!r}. Got {exposure!r} instead."
+                )
+            values = np.asarray(encode_public(X, rows_schema)[self.name])
+        else:
+            given = np.asarray(exposure, dtype=np.float64)
+            values = np.full(rows, given) if given.ndim == 0 else given
+        if values.shape != (rows,) or not (values > 0).all():
+            raise DataError(
+                f"The exposure must be one number above 0 for each of the {rows} rows: correct it."
+            )
+        return values
 
 
 def residual_of(link: Link, aim: Aim) -> Residual:

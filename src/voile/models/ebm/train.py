@@ -18,56 +18,38 @@ from voile.models.ebm.evidence import TermEvidence
 from voile.models.ebm.interactions import WantedPairs, joining_round
 from voile.models.ebm.joined_pairs import (
     PAIR_SHARE_ROUNDS,
-    JoinedPairs,
     JoiningFacts,
     join_pairs,
 )
 from voile.models.ebm.losses import (
     ClipPrices,
     LinearLoss,
-    SoftmaxLoss,
     TrainingLoss,
     squared_loss,
-    start_of,
 )
-from voile.models.ebm.misses import Misses
 from voile.models.ebm.objective_looks import ScoresNow, look_at_level, look_at_misses
-from voile.models.ebm.objective_losses import CountLoss, ExposureFacts, start_of_aim
+from voile.models.ebm.objective_losses import ExposureFacts
 from voile.models.ebm.objectives import Residual
-from voile.models.ebm.pairs import ColumnPairs, PairCounts, group_bins
 from voile.models.ebm.queries import (
     MIXING_BITS,
     SIZE_CUTS,
     BinLayout,
     ResidualSizes,
-    ResidualSums,
-    whole_mixing,
 )
+from voile.models.ebm.score_steps import ScoreSteps
 from voile.models.ebm.settings import (
     LEVEL_ACCESS,
-    PAIRS_ACCESS,
     ROUNDS_ACCESS,
     SIZES_ACCESS,
     size_rounds,
 )
-from voile.models.ebm.smoothing import share_out, smooth
-from voile.models.ebm.terms import ReleasedTerms, TermState, start_term, weigh_term
-from voile.privacy.events import Gaussian
+from voile.models.ebm.terms import ReleasedTerms, weigh_term
+from voile.models.ebm.training_state import LARGEST_SPREAD
 from voile.privacy.grant import Grant
 from voile.privacy.mechanisms import gaussian_sum
 from voile.privacy.vault import PrivateTable, keep
 
 Floats = NDArray[np.float64]
-
-DISCOUNT: dict[str, float] = {
-    "logit": 0.9,
-    "softmax": 0.9,
-    "poisson": 0.9,
-    "identity": 0.75,
-    "gamma": 0.75,
-    "quantile": 0.75,
-}
-"""Weight of a round relative to the next: older sums were taken at other scores."""
 
 _TRUST = 1.5
 """Most that the largest changes of all terms may add up to in a round of classification."""
@@ -86,9 +68,6 @@ _SETTLING: dict[Residual, float] = {
 """Part of the rounds, the first ones, that verdicts leave out: the other columns' scores were far
 from what they became."""
 
-_LINEAR: tuple[Residual, ...] = ("identity", "gamma", "quantile")
-"""Residuals whose sums are taken as linear in the scores."""
-
 _SHARE_ROUNDS = (0, 1, 3, 7, 12)
 """Rounds before which the budget is shared out among the terms anew."""
 
@@ -96,14 +75,8 @@ _SMOOTHED_ANEW, _EVERY = 4, 3
 """The first rounds, and then every third and the last, choose anew how strongly to smooth; it
 changes little in between, and costs more than the pass over a hundred thousand rows."""
 
-_SWEEPS = 6
-"""Passes over the terms when they are solved for together (regression)."""
-
 _WORSE = 1.5
 """Growth of the typical residual, relative to the best one, that counts as having been misled."""
-
-_LARGEST_SPREAD, _LARGEST_SCORE = 4.0, 8.0
-"""Limits of the other terms' variance and of a score (log-odds), against runaway noise."""
 
 
 def train(
@@ -144,124 +117,8 @@ def train(
     return training.run(progress)
 
 
-class _Training:
-    """The loop and its state."""
-
-    def __init__(
-        self,
-        table: PrivateTable,
-        grant: Grant,
-        layout: BinLayout,
-        bins: tuple[ColumnBins, ...],
-        target: TargetFacts,
-        rounds: int,
-        shape: Callable[[int, Floats, Floats], Floats] | None,
-        wanted: WantedPairs | None,
-        exposures: ExposureFacts,
-    ) -> None:
-        self.table, self.grant, self.layout, self.rounds = table, grant, layout, rounds
-        self.target, self.shape, self.wanted = target, shape, wanted
-        self.bins, self.offsets = bins, layout.offsets
-        self.joined: JoinedPairs | None = None
-        self.sensitivities: dict[float, float] = {}
-        self.outputs = layout.outputs
-        self.choosing: TrainingLoss | None = None
-        self.linear, self.misses = layout.residual in _LINEAR, Misses.unknown()
-        if layout.residual in ("poisson", "gamma", "quantile"):
-            self.loss, self.intercept, self.unit = start_of_aim(layout.aim, target, exposures)
-        else:
-            self.loss, self.intercept, self.unit = start_of(layout.link, target)
-        self.multiplier = self._multiplier(ROUNDS_ACCESS)
-        self.scores = np.zeros((int(layout.offsets[-1]), self.outputs))
-        self.terms = [self._term(one) for one in bins]
-        self.shares = np.full(len(self.terms), 1.0 / len(self.terms))
-        self.mixing: tuple[NDArray[np.int64], ...] = ()
-        self.unmixing: list[Floats] = []
-        self.age = 0.0
-        self.discount = DISCOUNT[layout.residual]
-        self.settled = False
-        self.swept = 1.0
-        self.best: tuple[float, Floats, Floats, TrainingLoss] | None = None
-        self.pairs = self._release_pairs(bins) if PAIRS_ACCESS in grant.plan else None
-        self.intercept_variance = np.zeros(self.outputs)
-
-    # -- noise --------------------------------------------------------------------------------
-
-    def _multiplier(self, access: str) -> float:
-        event = self.grant.plan[access]
-        return event.noise_multiplier if isinstance(event, Gaussian) else 0.0
-
-    @property
-    def deviation(self) -> float:
-        """Standard deviation of the noise of one round; without noise a trace of it."""
-        return self._deviation_of(self.multiplier)
-
-    def _deviation_of(self, multiplier: float) -> float:
-        if self.loss.cap not in self.sensitivities:
-            query = self._query(())
-            self.sensitivities[self.loss.cap] = query.sensitivity(self.grant.relation)
-        scale = (
-            multiplier
-            * self.sensitivities[self.loss.cap]
-            * self.table.weight_per_unit
-            * self.table.noise_growth
-        )
-        return max(scale, 1e-2 * self.loss.cap) / self.loss.gain
-
-    def _query(self, mixing: tuple[NDArray[np.int64], ...]) -> ResidualSums:
-        cells = self.joined.cells if self.joined else ()
-        width = self.loss.width if isinstance(self.loss, CountLoss) else 1.0
-        return ResidualSums(
-            self.layout, self.scores, self.intercept, self.loss.cap, mixing, cells, width
-        )
-
-    # -- terms --------------------------------------------------------------------------------
-
-    def _term(self, one: ColumnBins) -> TermState:
-        noise = self.deviation**2 * self._term_count / self.rounds
-        return start_term(one, self.loss, self.intercept, noise, self.unit)
-
-    def _release_pairs(self, bins: tuple[ColumnBins, ...]) -> ColumnPairs:
-        groups = np.concatenate([group_bins(one.counts, len(one.cuts) > 0) for one in bins])
-        query = PairCounts(self.layout, groups)
-        release = gaussian_sum(self.table, query, self.grant.take(PAIRS_ACCESS))
-        tables = ColumnPairs(self.layout, groups, [t.counts for t in self.terms], release)
-        # Steps through noised tables are shortened as their noise grows.
-        self.swept = 1.0 / (1.0 + 2.0 * tables.doubt)
-        return tables
-
-    @property
-    def _term_count(self) -> int:
-        return len(self.offsets) - 1
-
-    def _at(self, k: int) -> slice:
-        """Cells of a term or pair."""
-        return slice(int(self.offsets[k]), int(self.offsets[k + 1]))
-
-    def _part(self, k: int) -> Floats:
-        return self.scores[self._at(k)]
-
-    def _base(self, k: int) -> Floats | float:
-        """What others say of just the cells of a term: a pair's columns, or a column's pairs."""
-        return 0.0 if self.joined is None else self.joined.base(k, self.scores)
-
-    def _spreads(self) -> Floats:
-        """Variance of each term's scores over the rows, shape (terms, outputs)."""
-        parts = [
-            t.weights @ (self._part(k) - t.weights @ self._part(k)) ** 2
-            for k, t in enumerate(self.terms)
-        ]
-        return np.stack(parts)
-
-    def _others(self, spreads: Floats, k: int) -> Floats:
-        own = spreads[k]
-        if self.joined is not None:
-            own = own + sum(spreads[one] for one in self.joined.columns_of(k))
-        # Rounding may leave less than nothing of a sum less its only part.
-        rest: Floats = np.clip(spreads.sum(axis=0) - own, 0.0, _LARGEST_SPREAD)
-        return rest[:, None]
-
-    # -- rounds -------------------------------------------------------------------------------
+class _Training(ScoreSteps):
+    """The loop."""
 
     def run(self, progress: Callable[[int], None]) -> ReleasedTerms:
         """All rounds, then the average of the last ones."""
@@ -305,34 +162,12 @@ class _Training:
 
     def _intercept_sampling(self) -> Floats:
         """Standard deviation of the intercept by who was among the rows, shape (outputs,)."""
-        spread = np.minimum(self._spreads().sum(axis=0), _LARGEST_SPREAD)[:, None]
+        spread = np.minimum(self._spreads().sum(axis=0), LARGEST_SPREAD)[:, None]
         zero, rows = np.zeros((1, self.outputs)), max(self.target.rows, 1.0)
         scatter = self.loss.variance(self.intercept, zero, spread)[0]
         slope = self.loss.curvature(self.intercept, zero, spread)[0]
         per_unit = self.table.weight_per_unit
         return np.asarray(np.sqrt(per_unit * scatter / rows) / np.maximum(slope, 1e-9))
-
-    def _share_out(self, *, first: bool) -> None:
-        spreads = self._spreads()
-        slopes = []
-        for k, term in enumerate(self.terms):
-            spread = np.full((self.outputs, 1), 0.5) if first else self._others(spreads, k)
-            at = self._part(k) + self._base(k)
-            slope = self.loss.curvature(self.intercept, at, spread).mean(axis=1)
-            slopes.append(slope * term.counts)
-        self.shares = share_out(
-            [t.smoother for t in self.terms],
-            slopes,
-            [t.weights for t in self.terms],
-            [t.scale for t in self.terms],
-            self.rounds / self.deviation**2,
-        )
-        weights = np.sqrt(self.shares / self.shares.sum())
-        self.mixing = tuple(
-            whole_mixing(t.smoother.mixing, float(w))
-            for t, w in zip(self.terms, weights, strict=True)
-        )
-        self.unmixing = [_inverse(matrix) for matrix in self.mixing]
 
     def _measure_residuals(self) -> None:
         """Set the clip of the next round by a noised histogram of absolute residuals."""
@@ -382,7 +217,7 @@ class _Training:
         return squared_loss(*told, prices)
 
     def _now(self) -> ScoresNow:
-        spread = min(float(self._spreads().sum()), _LARGEST_SPREAD)
+        spread = min(float(self._spreads().sum()), LARGEST_SPREAD)
         cells = self.joined.cells if self.joined else ()
         return ScoresNow(self.scores, self.intercept, cells, spread)
 
@@ -394,21 +229,6 @@ class _Training:
         found = look_at_level(self.table, self.grant, self.layout, *state)
         self.intercept_variance = np.full(self.outputs, found.variance)
         return found.shift
-
-    def _is_column(self, k: int) -> bool:
-        """Whether a term is a column's, not a pair's."""
-        return k < len(self.bins)
-
-    def _cross(self) -> Floats | None:
-        """What the other columns add to each bin's sum, if counts of all pairs tell it."""
-        if self.pairs is None:
-            return None
-        return self.pairs.others(self._curves()[:, 0])[:, None]
-
-    def _curves(self) -> Floats:
-        """Scores of the columns, with what pairs add to them, shape (cells, outputs)."""
-        curves = self.scores[: int(self.layout.offsets[-1])]
-        return curves if self.joined is None else curves + self.joined.margins(self.scores)
 
     def _join(self) -> None:
         """Let pairs become terms, if any are worth it; else use their accesses for rounds."""
@@ -469,7 +289,7 @@ class _Training:
             term.average(sums + explained, variance, self.discount, settled=self.settled)
             if self._is_column(k) or self.pairs is None:
                 steps[part] = self._step(k, spread, cross, bases[k], anew)
-                steps[part] *= damping if self._is_column(k) else self.joined.damping
+                steps[part] *= damping if self._is_column(k) else self._joined.damping
             return sums.sum(axis=0), variance * float(term.smoother.noise.sum())
 
         if self.joined is not None:
@@ -484,93 +304,6 @@ class _Training:
         self.scores = self.scores + steps
         if not first or self.linear:
             self._move_intercept(np.array(totals), np.array(doubts), spreads)
-
-    def _step(
-        self, k: int, spread: Floats, cross: Floats | float, base: Floats | float, anew: bool
-    ) -> Floats:
-        """Change of a term's scores, shape (bins, outputs)."""
-        term, now = self.terms[k], self._part(k)
-        counts, at = term.counts[:, None], now + base
-        slope = counts * self.loss.curvature(self.intercept, at, spread)
-        scatter = counts * self.loss.variance(self.intercept, at, spread)
-        residual = term.sums - (counts * self.loss.response(self.intercept, at, spread) + cross)
-        term.scatter = scatter
-        unit = self.unit if self._is_column(k) else self.joined.unit
-        if anew or term.smoothed is None:
-            noise = self._noise(term)
-            term.smoothed = smooth(
-                term.smoother, residual, now, slope, scatter, term.weights, noise, unit
-            )
-            term.scale = float(np.mean(term.smoothed.scales))
-        scores = term.smoothed.scores(residual + slope * now, slope)
-        if not self._is_column(k):
-            scores = self.joined.without_curves(k, scores)
-        elif self.shape is not None:
-            shaped = [self.shape(k, one, term.counts) for one in scores.T]
-            scores = np.column_stack(shaped)
-        result = np.clip(scores, -_LARGEST_SCORE, _LARGEST_SCORE) - now
-        return np.clip(result, -1.5, 1.5)
-
-    def _noise(self, term: TermState) -> float:
-        """Variance of a term's sums to smooth by.
-
-        For squared loss that of the noise. For the others older sums were also taken at another
-        curvature, and count as no better than their weight.
-        """
-        return term.variance if self.linear else 1.0 / term.weight
-
-    def _sweep_all(self, pairs: ColumnPairs, steps: Floats, spreads: Floats, anew: bool) -> None:
-        """Steps of all columns together, then those of each pair from where the others will be."""
-        columns, before = int(self.layout.offsets[-1]), self.scores
-        steps[:columns] = self._sweep(pairs)
-        if self.joined is None:
-            return
-        for k in range(len(self.bins), len(self.terms)):
-            self.scores = before + steps
-            step = self._step(k, self._others(spreads, k), 0.0, self._base(k), anew)
-            steps[self._at(k)] = self.joined.damping * step
-        self.scores = before
-
-    def _sweep(self, pairs: ColumnPairs) -> Floats:
-        """Solve for all columns together, as far as the pairs tell: free Gauss-Seidel sweeps."""
-        columns = int(self.layout.offsets[-1])
-        scores = self.scores[:columns, 0].copy()
-        added = self._curves()[:, 0] - scores
-        means = pairs.means(scores + added)
-        for _ in range(_SWEEPS):
-            for k, term in enumerate(self.terms[: len(self.bins)]):
-                part = self.layout.part(k)
-                left = term.sums[:, 0] - term.counts * (self.intercept[0] + added[part])
-                left = left - pairs.others_of(k, means)
-                assert term.smoothed is not None
-                found = term.smoothed.only(left, term.counts)
-                scores[part] = found if self.shape is None else self.shape(k, found, term.counts)
-                pairs.renew(k, means, scores[part] + added[part])
-        # Scaled targets lie in [-1, 1]; no score needs to leave [-2, 2]. Logs may be larger.
-        most = 2.0 if self.layout.link == "identity" else _LARGEST_SCORE
-        return self.swept * (np.clip(scores, -most, most)[:, None] - self.scores[:columns])
-
-    def _move_intercept(self, totals: Floats, doubts: Floats, spreads: Floats) -> None:
-        """Every term's sums add up to the same total: their weighted mean moves the intercept."""
-        weights = (1.0 / doubts) / (1.0 / doubts).sum()
-        total = weights @ totals
-        spread = np.minimum(spreads.sum(axis=0), _LARGEST_SPREAD)[:, None]
-        zero = np.zeros((1, self.outputs))
-        slope = self.target.rows * self.loss.curvature(self.intercept, zero, spread)[0]
-        steep = slope
-        if isinstance(self.loss, SoftmaxLoss):
-            shares = self.target.counts / self.target.rows
-            steep = self.target.rows * self.loss.intercept_slope(self.intercept, shares)
-        step = np.clip(total / np.maximum(steep, 1e-9), -0.3, 0.3)
-        self.intercept = self.intercept + step
-        self.intercept_variance = (1.0 / (1.0 / doubts).sum()) / np.maximum(slope, 1e-9) ** 2
-
-
-def _inverse(matrix: NDArray[np.int64]) -> Floats:
-    """What turns mixed sums back into sums per bin."""
-    if matrix.ndim == 1:
-        return 1.0 / matrix
-    return np.asarray(np.linalg.inv(matrix), dtype=np.float64)
 
 
 def _times(matrix: Floats, values: Floats) -> Floats:
