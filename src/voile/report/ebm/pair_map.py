@@ -104,7 +104,7 @@ def draw_pair(pair: ExplainedPair, outputs: tuple[str, ...], units: str) -> go.F
         vertical_spacing=0.1 / (len(rows) * len(drawn)),
         horizontal_spacing=0.015,
     )
-    grid = _Grid(pair, drawn, turned=across.side is pair.first)
+    grid = _MapGrid(pair, drawn, turned=across.side is pair.first)
     title = score_title(outputs, units)
     for place, k in enumerate(drawn):
         for i, (part, ends) in enumerate(rows):
@@ -218,7 +218,7 @@ class _MapPart:
     wide: float
 
 
-class _Grid:
+class _MapGrid:
     """Draws blocks of cells; ``turned`` if the first column runs from left to right."""
 
     def __init__(self, pair: ExplainedPair, outputs: list[int], *, turned: bool) -> None:
