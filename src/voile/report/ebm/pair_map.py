@@ -104,12 +104,12 @@ def draw_pair(pair: ExplainedPair, outputs: tuple[str, ...], units: str) -> go.F
         vertical_spacing=0.1 / (len(rows) * len(drawn)),
         horizontal_spacing=0.015,
     )
-    grid = _Grid(pair, drawn, turned=across.side is pair.first)
+    grid = _CellDrawer(pair, drawn, turned=across.side is pair.first)
     title = score_title(outputs, units)
     for place, k in enumerate(drawn):
         for i, (part, ends) in enumerate(rows):
             for j, (other, others) in enumerate(columns):
-                block = _Block(part, other, ends, others, heights[i], widths[j])
+                block = _CellBlock(part, other, ends, others, heights[i], widths[j])
                 for trace in grid.draw(k, block, title):
                     figure.add_trace(trace, row=place * len(rows) + i + 1, col=j + 1)
     named = [outputs[k] for k in drawn] if len(outputs) > 1 else [""]
@@ -207,7 +207,7 @@ def _height(side: ExplainedSide, *, single: bool) -> int:
 
 
 @dataclass(frozen=True)
-class _Block:
+class _CellBlock:
     """Cells side by side: which parts upwards and across, their borders, and pixels in all."""
 
     up: slice
@@ -218,7 +218,7 @@ class _Block:
     wide: float
 
 
-class _Grid:
+class _CellDrawer:
     """Draws blocks of cells; ``turned`` if the first column runs from left to right."""
 
     def __init__(self, pair: ExplainedPair, outputs: list[int], *, turned: bool) -> None:
@@ -233,7 +233,7 @@ class _Grid:
     def _turn(self, values: NDArray[Any]) -> NDArray[Any]:
         return values.T if self._turned else values
 
-    def draw(self, k: int, block: _Block, title: str) -> list[go.Heatmap | go.Bar]:
+    def draw(self, k: int, block: _CellBlock, title: str) -> list[go.Heatmap | go.Bar]:
         """What can be told in colours, and in grey what may be nothing or has no rows."""
         pair, part = self._pair, (block.up, block.across)
         told = self._turn(told_cells(pair)[..., k])[part]
@@ -261,7 +261,7 @@ class _Grid:
         grey = self._grey(~told & ~empty, block, MARK, "/")
         return [heat, *grey, *self._grey(empty, block, NO_ROWS, "x")]
 
-    def _write(self, scores: Floats, told: Bools, block: _Block) -> list[list[str]]:
+    def _write(self, scores: Floats, told: Bools, block: _CellBlock) -> list[list[str]]:
         """What each cell adds, as far as it has the room; its sign is there in print, too."""
         wide, high = (
             size * np.diff(ends) / (ends[-1] - ends[0])
@@ -284,7 +284,7 @@ class _Grid:
             lines.append(f"as trained: {signed(float(pair.original[i, j, k]))}")
         return [*lines, f"rows: {cell_rows(pair, i, j)}"]
 
-    def _grey(self, cells: Bools, block: _Block, name: str, pattern: str) -> list[go.Bar]:
+    def _grey(self, cells: Bools, block: _CellBlock, name: str, pattern: str) -> list[go.Bar]:
         ups, acrosses = np.nonzero(cells)
         if not len(ups):
             return []
