@@ -18,7 +18,7 @@ from __future__ import annotations
 import json
 import types
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import Field, dataclass, fields, is_dataclass
 from enum import StrEnum
 from functools import lru_cache
@@ -141,6 +141,8 @@ def _coder(hint: Any, stored: Stored = USUAL) -> Coder:
         return _union_coder(args, stored)
     if origin in (tuple, list):
         return _list_coder(origin, args)
+    if origin is Sequence:  # whatever it is, it is read back as a tuple
+        return _list_coder(tuple, (*args, ...))
     if origin in (Mapping, dict):
         return _mapping_coder(_coder(args[1]))
     if isinstance(hint, type) and issubclass(hint, StrEnum):

@@ -12,7 +12,7 @@ import ebm_models
 import linear_map_models
 import numpy as np
 import prototype_models
-from ebm_models import COLUMNS, make_model
+from ebm_models import COLUMNS, PAIRS, make_model
 
 from voile import (
     Category,
@@ -125,6 +125,65 @@ def extreme_ebm():
     return replace(model.with_term(term), intercept_errors=np.array([0.0, math.inf, 1.0]))
 
 
+def paired_small_ebm():
+    """Two columns and their pair, without evidence of the columns."""
+    columns = {name: COLUMNS[name] for name in ("pay", "flag")}
+    model = make_model("softmax", columns=columns, pairs=[("pay", "flag")])
+    editor = Editor(model).set("flag", 2.0, levels=[True])
+    return editor.set(("pay", "flag"), 1.0, where={"pay": (0.5, 1), "flag": [True, None]}).model
+
+
+def paired_ebm(link="logit"):
+    """Also an error that is infinite, and a pair of which less is known."""
+    model = make_model(link, pairs=PAIRS)
+    pair = model.pairs[0]
+    errors, counts = pair.standard_errors.copy(), pair.count_errors.copy()
+    errors[1, 2], counts[0, 1] = math.inf, math.inf
+    scores = pair.scores.copy()
+    scores[0, :4, 0] = TINY
+    pair = replace(pair, scores=scores, standard_errors=errors, count_errors=counts)
+    bare = replace(model.pairs[2], whole_errors=None, evidence=None)
+    return model.with_pair(pair).with_pair(bare)
+
+
+def edited_pairs(link="logit"):
+    editor = Editor(paired_ebm(link), who="Zoë").drop("flag").undo()
+    editor.set(("pay", "age"), 0.1 + 0.2, where={"age": (20.5, 31.1), "pay": None})
+    return editor.smooth("age & pay").scale(("flag", "rank"), 1 / 3).model
+
+
+def broken_pairs():
+    model = paired_ebm()
+    pair, _, last = model.pairs
+    age, job = pair.first, pair.second
+    yield model.with_pair(replace(pair, scores=pair.scores * math.nan))
+    yield model.with_pair(replace(pair, scores=pair.scores * 1e40))
+    yield model.with_pair(replace(pair, scores=pair.scores[:-1]))
+    yield model.with_pair(replace(pair, scores=pair.scores[..., 0]))
+    yield model.with_pair(replace(pair, counts=-pair.counts))
+    yield model.with_pair(replace(pair, counts=pair.counts.T))
+    yield model.with_pair(replace(pair, first=replace(age, cuts=age.cuts[::-1])))
+    yield model.with_pair(replace(pair, first=replace(age, column=Number(17, 91))))
+    yield model.with_pair(replace(pair, second=replace(job, groups=job.groups + 1)))
+    yield model.with_pair(replace(pair, second=replace(job, groups=job.groups[:-1])))
+    yield model.with_pair(replace(pair, evidence=make_model(pairs=PAIRS).pairs[2].evidence))
+    yield replace(model, pairs=(pair, pair))
+    yield replace(model, pairs=(pair, replace(pair, first=age, second=age)))
+    turned = {
+        name: None if table is None else np.swapaxes(table, 0, 1)
+        for name, table in vars(last).items()
+        if name not in ("first", "second", "evidence")
+    }
+    yield replace(
+        model, pairs=(last, replace(last, first=last.second, second=last.first, **turned))
+    )
+    changed = edited_pairs()
+    yield replace(changed, pairs=changed.pairs[1:])
+    yield replace(changed, pairs=changed.pairs[::-1])
+    coarse = replace(changed.pairs[0], first=replace(age, cuts=age.cuts + 0.5))
+    yield changed.with_pair(coarse)
+
+
 def broken_ebm():
     model = make_model()
     age = model["age"]
@@ -195,6 +254,87 @@ EBM = Family(
     contradictions=broken_ebm,
     fitting={"voile": str},
     trained={"": partial(EBMClassifier, rounds=2)},
+)
+
+PAIRED = Family(
+    module="voile.models.ebm.files",
+    saved="SavedEBM",
+    models={
+        **{link: partial(paired_ebm, link) for link in ("identity", "logit", "softmax")},
+        **{f"{link}, edited": partial(edited_pairs, link) for link in ("logit", "softmax")},
+        "extreme": partial(edited_pairs, "identity"),
+    },
+    small=paired_small_ebm,
+    damaged="logit, edited",
+    refused=(
+        (["pairs"], [], "pairs"),
+        (["pairs"], None, "list"),
+        (["pairs", 0, "extra"], 1, "unknown field"),
+        (["pairs", 0, "first", "extra"], 1, "unknown field"),
+        (["pairs", 0, "first", "name"], "nobody", "no column"),
+        (["pairs", 0, "first", "name"], "job", "kind"),
+        (["pairs", 0, "first", "name"], "pay", "begin and end"),
+        (["pairs", 1, "second", "name"], "age", "begin and end"),
+        (["pairs", 2, "second", "name"], "flag", "groups"),
+        (["pairs", 0, "first", "kind"], "category", "kind"),
+        (["pairs", 0, "first", "kind"], "date", "kind"),
+        (["pairs", 0, "first", "groups"], [0, 1, 2, 3, 4, 5], "kind"),
+        (["pairs", 0, "first", "edges"], None, "shape"),
+        (["pairs", 0, "first", "edges"], [], "shape"),
+        (["pairs", 0, "first", "edges"], [17.0, 31.1, 45.0, 60.0, 80.0, 90.0], "shape"),
+        (["pairs", 0, "first", "edges", 0], 16.0, "begin and end"),
+        (["pairs", 0, "first", "edges", -1], 91.0, "begin and end"),
+        (["pairs", 0, "first", "edges", 2], 31.1, "increase strictly"),
+        (["pairs", 0, "first", "edges", 2], 20.0, "increase strictly"),
+        (["pairs", 0, "first", "edges", 2], 46.0, "parts of its original"),
+        (["pairs", 0, "first", "edges", 2], math.inf, "finite"),
+        (["pairs", 0, "second", "groups"], [0, 1, 1, 2, 3], "groups"),
+        (["pairs", 0, "second", "groups"], [0, 1, 1, 2, 3, 3, 3], "groups"),
+        (["pairs", 0, "second", "groups", 0], 2, "without gaps"),
+        (["pairs", 0, "second", "groups", 0], 1, "without gaps"),
+        (["pairs", 0, "second", "groups", 0], -1, ">= 0"),
+        (["pairs", 0, "second", "groups", 0], 0.0, "whole"),
+        (["pairs", 0, "second", "groups", 0], True, "whole"),
+        (["pairs", 0, "second", "groups", 0], 4, "shape"),
+        (["pairs", 0, "second", "groups", 0], 2**31, "shape"),
+        (["pairs", 0, "second", "groups", 0], 2**62, "groups"),
+        (["pairs", 0, "second", "groups"], [3, 1, 1, 2, 0, 3], "parts of its original"),
+        (["pairs", 0, "second", "edges"], [0.0, 1.0], "shape"),
+        (["pairs", 0, "scores"], [], "shape"),
+        (["pairs", 0, "scores", 0], [], "one length"),
+        (["pairs", 0, "scores", 0, 0], [0.0, 0.0], "one length"),
+        (["pairs", 0, "scores", 0, 0, 0], None, "finite"),
+        (["pairs", 0, "scores", 0, 0, 0], 10**400, "finite"),
+        (["pairs", 0, "scores", 0, 0, 0], math.nan, "finite"),
+        (["pairs", 0, "scores", 0, 0, 0], 1e31, "up to"),
+        (["pairs", 0, "standard_errors", 0, 0, 0], -0.1, ">= 0"),
+        (["pairs", 0, "standard_errors", 0, 0, 0], 1e31, "up to"),
+        (["pairs", 0, "whole_errors", 0, 0, 0], -0.1, ">= 0"),
+        (["pairs", 0, "whole_errors"], [[[0.1]]], "shape"),
+        (["pairs", 0, "counts", 0, 0], -1.0, ">= 0"),
+        (["pairs", 0, "counts", 0, 0], None, "finite"),
+        (["pairs", 0, "counts"], [[1.0]], "shape"),
+        (["pairs", 0, "count_errors", 0, 0], -1.0, ">= 0"),
+        (["pairs", 0, "evidence"], {}, "evidence"),
+        (["pairs", 0, "evidence", "estimates"], [[[0.0]]], "shape"),
+        (["pairs", 0, "evidence", "noise_lengths"], [0.1], "length 2"),
+        (["pairs", 0, "evidence", "noise_lengths", 0], -0.1, "evidence"),
+        (["pairs", 0, "evidence", "noise_plains", 0], 1.5, "evidence"),
+        (["pairs", 0, "evidence", "aparts", 0], 0, "aparts"),
+        (["pairs", 0, "evidence", "aparts", 1], 9, "aparts"),
+        (["pairs", 0, "evidence", "candidates"], 0, "candidates"),
+        (["pairs", 0, "evidence", "candidates"], 1.5, "whole"),
+        (["pairs", 0, "evidence", "prior"], -1.0, "prior"),
+        (["edits", 0, "term"], "age & flag", "no term"),
+        (["edits", 0, "settings", "where"], {"age": 1}, "where"),
+        (["edits", 0, "settings", "where", "pay"], [[1]], "where"),
+        (["edits", 0, "settings", "where", "pay"], {}, "where"),
+        (["original", "pairs"], [], "other 'pairs'"),
+        (["original", "pairs", 0, "scores", 0, 0, 0], "0", "finite"),
+        (["original", "pairs", 0, "first", "edges", 1], 18.5, "parts of its original"),
+    ),
+    contradictions=broken_pairs,
+    fitting={"voile": str},
 )
 
 
@@ -547,6 +687,7 @@ AVERAGED = _networks(
 
 FAMILIES = {
     "ebm": EBM,
+    "ebm with pairs": PAIRED,
     "lvq": LVQ,
     "locally linear": MAPS,
     "network": NETWORK,

@@ -2,7 +2,7 @@
 
 import functools
 import warnings
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from unittest.mock import patch
 
@@ -10,7 +10,11 @@ import numpy as np
 
 from voile import EBMClassifier
 from voile.models import fit as model_fit
+from voile.models.ebm import joined_pairs
 from voile.models.ebm import queries as ebm_queries
+from voile.models.ebm import train as ebm_train
+from voile.models.ebm.grid_counts import GridCounts
+from voile.models.ebm.queries import ResidualSums, whole_mixing
 from voile.models.locally_linear.queries import MapSteps
 from voile.models.lvq.queries import ClassSums
 from voile.models.networks import queries as network_queries
@@ -60,6 +64,19 @@ def around_method(target, name, change):
     return instead(target, name, lambda *args, **how: change(original, *args, **how))
 
 
+def together(*plants):
+    """Mistakes of which each alone is refused by the other's check."""
+
+    @contextmanager
+    def planted():
+        with ExitStack() as stack:
+            for one in plants:
+                stack.enter_context(one())
+            yield
+
+    return planted
+
+
 def bug(name, plant, path, *kinds, relation="add_remove"):
     return Bug(name, plant, path, frozenset(kinds), relation)
 
@@ -87,6 +104,14 @@ def _half_bound(query):
     return instead(query, "bound", property(lambda self: bound(self) / 2.0))
 
 
+def _whole(matrix, weight):
+    """Every matrix as if it had the access for itself."""
+    return whole_mixing(matrix, 1.0)
+
+
+_UNCHECKED = instead(ebm_queries, "check_mixing", lambda mixing: None)
+
+
 def _of_one_row(self, relation):
     return self.bound
 
@@ -96,6 +121,19 @@ def _of_one_row(self, relation):
 
 def _exact_row_count(original, self, query, grid, scale, *, rate=1.0):
     if isinstance(query, RowCount):
+        return self.total(query, grid, rate=rate)
+    return original(self, query, grid, scale, rate=rate)
+
+
+def _exact_cells(original, self, query, grid, scale, *, rate=1.0):
+    if isinstance(query, GridCounts):
+        return self.total(query, grid, rate=rate)
+    return original(self, query, grid, scale, rate=rate)
+
+
+def _exact_contrasts(original, self, query, grid, scale, *, rate=1.0):
+    """The sums by which pairs are chosen: those in which columns have no matrix."""
+    if isinstance(query, ResidualSums) and query.mixing and not len(query.mixing[0]):
         return self.total(query, grid, rate=rate)
     return original(self, query, grid, scale, rate=rate)
 
@@ -342,6 +380,15 @@ BUGS = (
     bug("slopes of a hundredth of the sensitivity",
         around_method(PrivateSlopes, "_sensitivity", lambda f, *a: f(*a) / 100),
         "explainer, interactive", "sensitivity"),
+    bug("cells of two pairs counted as those of one",
+        instead(GridCounts, "bound", property(lambda self: 1.0)), "EBM, pairs named",
+        "sensitivity"),
+    bug("contrasts of pairs that do not share an access",
+        together(instead(joined_pairs, "whole_mixing", _whole), _UNCHECKED), "EBM, pairs chosen",
+        "sensitivity"),
+    bug("columns and pairs that do not share a round",
+        together(instead(ebm_train, "whole_mixing", _whole), _UNCHECKED), "EBM, pairs named",
+        "sensitivity"),
     # forgotten clip
     bug("residuals not clipped", around(ebm_queries, "residual_totals", _unclipped_residuals),
         "EBM of a number", "sensitivity"),
@@ -365,6 +412,10 @@ BUGS = (
     # without noise
     bug("a count without noise", around_method(RowSource, "noised_total", _exact_row_count),
         "summary", "noise"),
+    bug("cells of pairs counted without noise",
+        around_method(RowSource, "noised_total", _exact_cells), "EBM, pairs named", "noise"),
+    bug("pairs chosen by exact contrasts",
+        around_method(RowSource, "noised_total", _exact_contrasts), "EBM, pairs chosen", "noise"),
     bug("noise drawn, and the exact total released",
         around_method(RowSource, "noised_total", _unnoised), _SUMMED, "output"),
     bug("noise of numpy", around_method(RowSource, "noised_total", _by_numpy), _SUMMED, "noise"),

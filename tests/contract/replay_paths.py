@@ -641,7 +641,14 @@ def make_paths():
         ),
         Path(
             "EBM, pairs named, a number, weighted",
-            fit(EBMRegressor, target=NUMBER, rounds=4, interactions=[("u", "c")], weighted=True),
+            fit(
+                EBMRegressor,
+                target=NUMBER,
+                rounds=4,
+                interactions=[("u", "c")],
+                weighted=True,
+                largest_weight=0.7,
+            ),
             (_SUMS, "EBMRegressor"),
             target=NUMBER,
         ),
@@ -650,6 +657,18 @@ def make_paths():
             chosen_pairs(fit(EBMClassifier, target=THREE, rounds=5, bins=4)),
             (_SUMS, "EBMClassifier"),
             target=THREE,
+            budget=EVERYTHING,
+            fast=2,
+        ),
+        Path(
+            "EBM, pairs chosen, a number, of people",
+            chosen_pairs(
+                fit(EBMRegressor, target=NUMBER, people=2, rounds=5, bins=4, interactions=2)
+            ),
+            (_SUMS, "EBMRegressor"),
+            target=NUMBER,
+            budget=EVERYTHING,
+            near=people_of,
         ),
         Path(
             "EBM, cyclic", fit(EBMClassifier, method="cyclic", rounds=2), (_SUMS, "EBMClassifier")
@@ -892,6 +911,12 @@ def make_paths():
                 fast=3,
             )
             for trust in ("aggregator", "shares", "nobody")
+        ),
+        Path(
+            "clients, trust shares, pairs chosen",
+            chosen_pairs(federated(EBMClassifier, "shares", rounds=5, bins=4)),
+            (_SUMS, "EBMClassifier", "Federation"),
+            budget=EVERYTHING,
         ),
         Path(
             "clients, people at two of them",

@@ -141,6 +141,12 @@ def test_the_file_of_an_ebm_can_be_read_without_voile():
     assert "original" not in data
     changed = family.files.data_of(family.models["logit, edited"]())
     assert set(changed["original"]) == {"intercept", "intercept_errors", "terms"}
+    assert "pairs" not in data
+    paired = family.files.data_of(FAMILIES["ebm with pairs"].models["logit"]())
+    assert paired["pairs"][0]["first"]["edges"] == [17.0, 31.1, 45.0, 60.0, 90.0]
+    assert paired["pairs"][0]["second"]["groups"] == [0, 1, 1, 2, 3, 3]
+    assert "evidence" in paired["pairs"][0]
+    assert not {"evidence", "whole_errors"} & set(paired["pairs"][2])
 
 
 def test_levels_keep_their_types():
@@ -395,6 +401,11 @@ def read_or_refuse(family, data):
         for name in ("target", "rows", "unit"):
             if one["schema"].get(name) is None:
                 one["schema"].pop(name, None)
+        # What is not known of a pair may stand there as null, too.
+        for pair in (*one.get("pairs", ()), *(one.get("original") or {}).get("pairs", ())):
+            for name in ("evidence", "whole_errors"):
+                if pair.get(name) is None:
+                    pair.pop(name, None)
     assert again == data
     return model
 

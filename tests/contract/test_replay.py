@@ -3,6 +3,7 @@
 import importlib
 import inspect
 import pkgutil
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -10,8 +11,12 @@ import replay_paths
 from replay_paths import make_paths, small_blocks
 
 import voile
+from voile import Ledger
 from voile.audit import replay
+from voile.models.ebm import joined_pairs
+from voile.models.ebm import train as ebm_train
 from voile.privacy import discovery, mechanisms
+from voile.privacy.noise import fixed_noise
 
 NO_MECHANISMS = {
     *("Release", "LogCells", "TreeCells", "Histogram"),
@@ -76,6 +81,28 @@ def _taking_tickets():
             own = one.__module__ == module.__name__ and not name.startswith("_")
             if own and {"ticket", "grant"} & set(inspect.signature(one).parameters):
                 yield name
+
+
+@pytest.mark.parametrize("path", [p for p in PATHS if "pairs" in p.name], ids=lambda p: p.name)
+def test_paths_of_pairs_go_through_pairs(path):
+    """A choice that is left out where nothing can be told apart would be replayed in vain."""
+    asked, ask = [], joined_pairs.join_pairs
+
+    def joining(wanted, facts, release, *rest):
+        def noting(query, access):
+            asked.append((access, type(query).__name__, len(query.pairs)))
+            return release(query, access)
+
+        return ask(wanted, facts, noting, *rest)
+
+    rows = path.tables("add_remove")[0]
+    for seed in range(3):
+        asked.clear()
+        with small_blocks(), fixed_noise(seed), patch.object(ebm_train, "join_pairs", joining):
+            path.run(rows, Ledger(path.budget))
+        names = [("choice of pairs", "ResidualSums"), ("cells of pairs", "GridCounts")]
+        assert [one[:2] for one in asked] == names["named" in path.name :]
+        assert all(pairs >= 1 for *_, pairs in asked)
 
 
 def test_no_estimator_is_missing():

@@ -16,6 +16,7 @@ import numpy as np
 
 from voile.audit import find_trials
 from voile.models.ebm import queries as ebm_queries
+from voile.models.ebm.grid_counts import GridCounts
 from voile.models.ebm.queries import ResidualSums
 from voile.models.locally_linear.queries import MapSteps
 from voile.models.lvq.queries import ClassSums
@@ -166,6 +167,19 @@ def exact_counts(self, query, grid, scale, *, rate=1.0):
     return self.total(query, grid, rate=rate)
 
 
+def exact_cells(self, query, grid, scale, *, rate=1.0):
+    if isinstance(query, GridCounts):
+        return self.total(query, grid, rate=rate)
+    return _noised_total(self, query, grid, scale, rate=rate)
+
+
+def exact_contrasts(self, query, grid, scale, *, rate=1.0):
+    """The sums by which pairs are chosen: those in which columns have no matrix."""
+    if isinstance(query, ResidualSums) and query.mixing and not len(query.mixing[0]):
+        return self.total(query, grid, rate=rate)
+    return _noised_total(self, query, grid, scale, rate=rate)
+
+
 def halved_bound(query):
     bound = query.bound.fget
     return replace(query, "bound", property(lambda self: bound(self) / 2.0))
@@ -184,6 +198,16 @@ MODELS = (
         "bins of an additive model counted without noise",
         replace(RowSource, "noised_total", exact_counts),
         "EBM: a listed level of its own",
+    ),
+    Bug(
+        "cells of a pair of columns counted without noise",
+        replace(RowSource, "noised_total", exact_cells),
+        "EBM: alone in a cell of a named pair",
+    ),
+    Bug(
+        "a pair of columns chosen by exact sums",
+        replace(RowSource, "noised_total", exact_contrasts),
+        "EBM: alone in a cell of a chosen pair",
     ),
     Bug(
         "a class mean of half the sensitivity",

@@ -5,11 +5,13 @@ this is worked out look by access. Whole audits are made of the fastest trials a
 coins are fixed, so that a correct library passes for good.
 """
 
+import dataclasses
 import math
 from unittest import mock
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from voile.audit.insider import Insider, is_watchable
 from voile.audit.trials import blackbox, ebm, locally_linear, lvq
@@ -51,7 +53,7 @@ def halved():
 def test_trials_have_names_of_their_own():
     count = sum(len(module.trials(EPSILON, DELTA)) for module in FAMILIES)
     assert len(ALL) == count >= 30
-    assert len(INSIDERS) == 20
+    assert len(INSIDERS) == 24
 
 
 @pytest.fixture
@@ -81,6 +83,32 @@ def test_a_canary_reaches_what_is_claimed_and_no_more(title, there, seen):
             insider(there)
         reached = math.sqrt(sum(seen)) / claimed
         assert LEAST < reached < 1.0 + 1e-6
+
+
+def test_the_trial_of_a_chosen_pair_chooses_one():
+    trial = ALL["EBM: alone in a cell of a chosen pair"]
+    X, y = trial.dataset
+    for seed in range(3):
+        with noise.fixed_noise(seed):
+            model = clone(trial.fit).fit(X, y).model_
+        assert [pair.columns for pair in model.pairs] == [("x", "z")]
+        assert model.pairs[0].evidence.candidates == 1
+
+
+def test_all_that_is_released_of_a_pair_is_looked_at():
+    trial = ALL["EBM: alone in a cell of a named pair"]
+    with noise.fixed_noise(1):
+        model = clone(trial.fit).fit(*trial.dataset).model_
+    (pair,) = model.pairs
+    before = ebm.released(model)
+    for name in ("scores", "standard_errors", "whole_errors", "counts", "count_errors"):
+        values = getattr(pair, name).copy()
+        values.flat[-1] += 1.0
+        changed = model.with_pair(dataclasses.replace(pair, **{name: values}))
+        assert (ebm.released(changed) != before).sum() == 1
+    cuts = dataclasses.replace(pair.first, cuts=pair.first.cuts + 1.0)
+    changed = ebm.released(model.with_pair(dataclasses.replace(pair, first=cuts)))
+    assert (changed != before).sum() == len(cuts.cuts) > 0
 
 
 @pytest.mark.slow

@@ -337,6 +337,44 @@ def test_a_plan_spends_nothing(go):
     assert (go.folder / "plan.html").exists()
 
 
+def test_pairs_are_planned_trained_told_and_kept(go):
+    plan = ("plan", "--schema", "patients.yaml", "--rows", "20000", "--epsilons", "1", "--json")
+    assert go(*plan)["outlooks"][0]["pairs"]["way"] == "chosen"
+    assert go(*plan, "--interactions", "0")["outlooks"][0]["pairs"]["way"] == "none"
+    named = ("--pair", "dose:age", "--pair", "age & ward")
+    assert go(*plan, *named)["outlooks"][0]["pairs"]["pairs"] == 2
+    told = go(*TRAIN, *named, "--no-evaluate")
+    lines = [line for line in told.splitlines() if line.startswith("Pairs of columns:")]
+    assert len(lines) == 1
+    assert "age & dose (" in lines[0]
+    assert "age & ward (" in lines[0]
+    assert "choice of pairs" not in told
+    model = load("patients.voile")
+    assert model.training_settings_["interactions"] == [["dose", "age"], ["age", "ward"]]
+    found = go(*TRAIN, *named, "--no-evaluate", "--json")["pairs"]
+    assert [one["columns"] for one in found] == [["age", "dose"], ["age", "ward"]]
+    none = go(*TRAIN, "--interactions", "0", "--no-evaluate")
+    assert "airs of columns" not in none
+    assert "of pairs" not in none
+    assert "choice of pairs" in go(*TRAIN, "--interactions", "3", "--no-evaluate")
+    assert go(*TRAIN, "--model", "glvq", "--no-evaluate", "--json")["pairs"] is None
+
+
+def test_pairs_that_cannot_be_are_refused_before_anything_is_paid(go):
+    ledger = ("--ledger", "own.db", "--budget", "3")
+    for more, why in (
+        (("--pair", "age:nowhere"), "no such column"),
+        (("--pair", "age:age"), "twice"),
+        (("--pair", "age"), "colon"),
+        (("--interactions", "many"), "whole number"),
+        (("--interactions", "2", "--pair", "age:dose"), "leave --interactions out"),
+        (("--model", "glvq", "--pair", "age:dose"), "--model ebm"),
+    ):
+        assert why in go(*TRAIN, *ledger, *more, code=2)
+        assert why in go("plan", "--schema", "patients.yaml", "--rows", "900", *more, code=2)
+    assert not (go.folder / "own.db").exists()
+
+
 def test_a_plan_guesses_and_asks_like_a_training(go):
     import pandas as pd
 

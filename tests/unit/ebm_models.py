@@ -1,9 +1,13 @@
 """Small additive models made by hand: two classes, three classes, regression."""
 
+import dataclasses
+
 import numpy as np
 
 from voile import Category, Number, Receipt, Schema
 from voile.models.ebm.model import EBMModel, Term
+from voile.models.ebm.pair_evidence import PairEvidence
+from voile.models.ebm.pair_term import PairAxis, PairTerm
 from voile.privacy.budget import NeighbouringRelation
 from voile.privacy.events import Gaussian, Threshold
 from voile.privacy.noise import NoiseSource
@@ -17,6 +21,9 @@ COLUMNS = {
     "rank": Category([3, 1, -2, 2.5]),
 }
 CUTS = {"age": [25.0, 31.1, 40.0, 52.3, 60.0, 71.0], "pay": [0.1 + 0.2]}
+PAIR_CUTS = {"age": [31.1, 45.0, 60.0], "pay": [0.25, 1.0]}
+GROUPS = {"job": [0, 1, 1, 2, 3, 3], "flag": [0, 1, 2, 2], "rank": [1, 0, 1, 0, 2, 3]}
+PAIRS = (("age", "job"), ("age", "pay"), ("flag", "rank"))
 TARGETS = {
     "logit": Category(["no", "yes"]),
     "softmax": Category(["low", "mid", "high"]),
@@ -57,7 +64,37 @@ def make_term(name, column, outputs, rng):
     )
 
 
-def make_model(link="logit", *, columns=COLUMNS, target=None, seed=0):
+def make_axis(name, column):
+    if isinstance(column, Number):
+        return PairAxis(name, column, np.array(PAIR_CUTS[name]), np.empty(0, dtype=np.int64))
+    return PairAxis(name, column, np.empty(0), np.array(GROUPS[name]))
+
+
+def make_pair(first, second, outputs, rng, columns=COLUMNS):
+    axes = make_axis(first, columns[first]), make_axis(second, columns[second])
+    shape = axes[0].parts, axes[1].parts
+    cells = (*shape, outputs)
+    return PairTerm(
+        *axes,
+        scores=rng.normal(size=cells),
+        standard_errors=rng.uniform(0.01, 0.2, size=cells),
+        counts=rng.uniform(0, 300, size=shape),
+        count_errors=np.full(shape, 3.25),
+        whole_errors=rng.uniform(0.2, 0.4, size=cells),
+        evidence=PairEvidence(
+            estimates=rng.normal(size=cells),
+            sampling_variances=rng.uniform(0.01, 0.1, size=cells),
+            noise_scales=rng.uniform(0.01, 0.1, size=cells),
+            noise_lengths=(0.3, 0.0),
+            noise_plains=(0.5, 1.0),
+            aparts=(1, 1),
+            prior=1.0,
+            candidates=10,
+        ),
+    )
+
+
+def make_model(link="logit", *, columns=COLUMNS, target=None, seed=0, pairs=()):
     """A model with random scores; the same seed gives the same model."""
     rng = np.random.default_rng(seed)
     target = TARGETS[link] if target is None else target
@@ -69,6 +106,7 @@ def make_model(link="logit", *, columns=COLUMNS, target=None, seed=0):
         link=link,
         schema=Schema(columns, target=target),
         receipt=make_receipt(),
+        pairs=tuple(make_pair(*names, outputs, rng, columns) for names in pairs),
     )
 
 
@@ -106,6 +144,27 @@ def assert_same_model(one, other):
         assert mine.column == yours.column
         for name in ("cuts", "scores", "standard_errors", "counts", "count_errors"):
             np.testing.assert_array_equal(getattr(mine, name), getattr(yours, name), strict=True)
+    assert [pair.name for pair in one.pairs] == [pair.name for pair in other.pairs]
+    for mine, yours in zip(one.pairs, other.pairs, strict=True):
+        assert_same_pair(mine, yours)
     assert (one.original is None) == (other.original is None)
     if one.original is not None:
         assert_same_model(one.original, other.original)
+
+
+def assert_same_pair(one, other):
+    """Equal to the bit, evidence included."""
+    for side, its in ((one.first, other.first), (one.second, other.second)):
+        assert (side.name, side.column) == (its.name, its.column)
+        np.testing.assert_array_equal(side.cuts, its.cuts, strict=True)
+        np.testing.assert_array_equal(side.groups, its.groups, strict=True)
+    for name in ("scores", "standard_errors", "counts", "count_errors", "whole_errors"):
+        mine, yours = getattr(one, name), getattr(other, name)
+        assert (mine is None) == (yours is None)
+        if mine is not None:
+            np.testing.assert_array_equal(mine, yours, strict=True)
+    assert (one.evidence is None) == (other.evidence is None)
+    if one.evidence is not None:
+        for entry in dataclasses.fields(one.evidence):
+            mine, yours = (getattr(pair.evidence, entry.name) for pair in (one, other))
+            np.testing.assert_array_equal(mine, yours)

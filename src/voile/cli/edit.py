@@ -7,6 +7,11 @@ A script is YAML (or JSON): a list of edits, each with ``do`` and what it needs:
     - {do: set, term: age, value: 0.1, between: [90, 120]}
     - {do: smooth, term: dose, strength: 10}
     - {do: drop, term: postcode, why: not to be used}
+    - {do: set, term: [age, ward], value: 0, where: {age: [30, 50], ward: [B, C]}}
+    - {do: smooth, term: age & dose, strength: 10}
+
+A pair of columns is named by both. ``where`` says which part of it: ranges of numbers, levels of
+categories, ``null`` for missing values; a column left out means all of it.
 """
 
 from __future__ import annotations
@@ -17,6 +22,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from voile.cli.options import AsJson
+from voile.cli.pair_parts import known_levels, known_parts, number_or_text, read_parts
 from voile.cli.people import is_watched
 from voile.cli.results import check_writable, print_json, quality_file, save_model
 from voile.errors import ModelError, SchemaError, SettingError
@@ -26,9 +32,9 @@ if TYPE_CHECKING:
     from voile.models.ebm.edit import Editor
 
 _KEYS: dict[str, tuple[str, ...]] = {
-    "set": ("value", "between", "levels", "missing", "output"),
+    "set": ("value", "between", "levels", "missing", "where", "output"),
     "interpolate": ("between", "output"),
-    "smooth": ("strength", "between", "output"),
+    "smooth": ("strength", "between", "where", "output"),
     "monotone": ("direction", "between", "output"),
     "convex": ("shape", "output"),
     "drop": (),
@@ -46,10 +52,12 @@ def edit(
         str | None, typer.Option(help="Column whose curve shall only rise (or --falling).")
     ] = None,
     falling: Annotated[bool, typer.Option("--falling", help="With --monotone: only fall.")] = False,
-    smooth: Annotated[str | None, typer.Option(help="Column whose curve to smooth.")] = None,
+    smooth: Annotated[
+        str | None, typer.Option(help="Column or pair (age & ward) whose scores to smooth.")
+    ] = None,
     strength: Annotated[float, typer.Option(help="Of --smooth: 1 a little, 1000 a lot.")] = 10.0,
     set_: Annotated[
-        str | None, typer.Option("--set", help="Column whose score to give, with --value.")
+        str | None, typer.Option("--set", help="Column or pair whose score to give, with --value.")
     ] = None,
     value: Annotated[float | None, typer.Option(help="The score of --set.")] = None,
     between: Annotated[
@@ -60,7 +68,15 @@ def edit(
         list[str] | None, typer.Option(help="With --set: this level (may be repeated).")
     ] = None,
     missing: Annotated[bool, typer.Option("--missing", help="With --set: missing values.")] = False,
-    drop: Annotated[str | None, typer.Option(help="Column to take out of the model.")] = None,
+    where: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Of a pair: only this part of a column (may be repeated): age=30..50, ward=B."
+        ),
+    ] = None,
+    drop: Annotated[
+        str | None, typer.Option(help="Column, with its pairs, or pair to take out of the model.")
+    ] = None,
     undo: Annotated[bool, typer.Option("--undo", help="Take the last edit back.")] = False,
     revert: Annotated[bool, typer.Option("--revert", help="Back to the model as trained.")] = False,
     why: Annotated[
@@ -88,6 +104,8 @@ def edit(
 
         voile edit patients.voile --set ward --level C --value 0 --why "closed since May"
 
+        voile edit patients.voile --set "age & ward" --where age=30..50 --value 0 --why "few rows"
+
         voile edit patients.voile --script edits.yaml --who "Dr. Weber"
     """
     from voile.codec import encode
@@ -101,7 +119,7 @@ def edit(
             f"A {type(estimator).__name__} has no curves to edit: additive models (ebm) have."
         )
     edits = _from_options(
-        monotone, smooth, set_, drop, falling, strength, value, between, level, missing
+        monotone, smooth, set_, drop, falling, strength, value, between, level, missing, where
     )
     if edits and not why.strip():
         why = _ask_why(ask=is_watched() and not as_json)
@@ -114,6 +132,8 @@ def edit(
     if script is not None:
         apply_script(editor, script, why)
     for one in edits:
+        if "where" in one:
+            one["where"] = read_parts(editor.model, one["term"], one["where"])
         _apply(editor, {**one, "why": why}, f"--{one['do']}")
     changed = editor.model is not before
     kept = _save(estimator.with_model(editor), model, place) if changed else ()
@@ -172,38 +192,37 @@ def _from_options(
     between: tuple[str, str] | None,
     level: list[str] | None,
     missing: bool,
+    where: list[str] | None,
 ) -> list[dict[str, Any]]:
     """The edits that options ask for, as a script would say them."""
     if sum(one is not None for one in (monotone, smooth, set_)) > 1 and between is not None:
         raise SettingError("--between is for one edit: give them one after the other.")
-    reach = {} if between is None else {"between": [_number_or_text(end) for end in between]}
+    if where and (smooth is None) == (set_ is None):
+        raise SettingError("--where is for one edit: --set PAIR or --smooth PAIR.")
+    reach: dict[str, Any] = {}
+    if between is not None:
+        reach["between"] = [number_or_text(end) for end in between]
+    part: dict[str, Any] = {"where": where} if where else {}
     edits: list[dict[str, Any]] = []
     if monotone is not None:
         way = "decreasing" if falling else "increasing"
         edits.append({"do": "monotone", "term": monotone, "direction": way, **reach})
     if smooth is not None:
-        edits.append({"do": "smooth", "term": smooth, "strength": strength, **reach})
+        edits.append({"do": "smooth", "term": smooth, "strength": strength, **reach, **part})
     if set_ is not None:
         if value is None:
             raise SettingError("--set needs a --value: the score to give.")
-        where: dict[str, Any] = {**reach}
+        place = {**reach, **part}
         if level:
-            where["levels"] = level
+            place["levels"] = level
         if missing:
-            where["missing"] = True
-        edits.append({"do": "set", "term": set_, "value": value, **where})
+            place["missing"] = True
+        edits.append({"do": "set", "term": set_, "value": value, **place})
     elif value is not None or level or missing:
         raise SettingError("--value, --level and --missing are for --set COLUMN: name the column.")
     if drop is not None:
         edits.append({"do": "drop", "term": drop})
     return edits
-
-
-def _number_or_text(given: str) -> float | str:
-    try:
-        return float(given)
-    except ValueError:
-        return given  # a date, or what the edit refuses
 
 
 def _ask_why(*, ask: bool) -> str:
@@ -258,10 +277,17 @@ def _apply(editor: Editor, one: Any, where: str) -> None:
                 f"In {where}, {what!r} has the unknown key {key!r}: it can have "
                 f"{', '.join(allowed)}."
             )
-    if not isinstance(settings.get("term"), str):
-        raise SettingError(f"In {where}, the 'term' is missing: name the column.")
-    if isinstance(settings.get("levels"), list):
-        settings["levels"] = _levels(editor, settings["term"], settings["levels"])
+    term = settings.get("term")
+    if isinstance(term, list):
+        settings["term"] = tuple(term)
+    elif not isinstance(term, str):
+        raise SettingError(
+            f"In {where}, the 'term' is missing: name the column, or both columns of a pair."
+        )
+    elif isinstance(settings.get("levels"), list):
+        settings["levels"] = known_levels(editor.model, term, settings["levels"])
+    if isinstance(settings.get("where"), dict):
+        settings["where"] = known_parts(editor.model, settings["where"])
     if isinstance(settings.get("between"), list):
         settings["between"] = tuple(settings["between"])
     try:
@@ -270,13 +296,3 @@ def _apply(editor: Editor, one: Any, where: str) -> None:
         raise SettingError(
             f"In {where}, {what!r} lacks a setting: it can have {', '.join(allowed)}."
         ) from None
-
-
-def _levels(editor: Editor, term: str, given: list[Any]) -> list[Any]:
-    """Levels as the model has them: on the command line, 1 and "1" look alike."""
-    from voile.schema.columns import Category
-
-    column = editor.model.schema.get(term)
-    known = column.levels or () if isinstance(column, Category) else ()
-    by_text = {str(level): level for level in known}
-    return [one if one in known else by_text.get(str(one), one) for one in given]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from voile.cli.file_options import reads_files
+from voile.cli.interactions import AUTO, MostPairs, NamedPairs, read_pairs
 from voile.cli.options import (
     AsJson,
     Delta,
@@ -55,6 +56,8 @@ def plan(
     target_spread: Annotated[
         float | None, typer.Option(help="Public standard deviation of a target that is a number.")
     ] = None,
+    interactions: MostPairs = AUTO,
+    pair: NamedPairs = None,
     unit: UnitColumn = None,
     unit_rows: UnitRows = None,
     output: PageFile = None,
@@ -94,6 +97,7 @@ def plan(
         model=str(model).replace("-", "_"),  # type: ignore[arg-type]
         target_rate=target_rate,
         target_spread=target_spread,
+        interactions=read_pairs(interactions, pair, public, model),
     )
     for remark in remarks:
         # Beside the answer: what is printed as JSON stays JSON.

@@ -9,6 +9,7 @@ import typer
 
 from voile.cli.account import current, open_ledger, tell_ledger
 from voile.cli.file_options import reads_files
+from voile.cli.interactions import AUTO, MostPairs, NamedPairs, find_pairs, read_pairs, tell_pairs
 from voile.cli.options import (
     AsJson,
     DataSetName,
@@ -31,6 +32,7 @@ from voile.errors import BudgetExceeded, SettingError
 from voile.privacy.files.dialect import Dialect
 
 if TYPE_CHECKING:
+    from voile.models.ebm.interactions import Interactions
     from voile.models.evaluation import Evaluation
     from voile.privacy.budget import Budget
     from voile.privacy.files.table_files import TableFile
@@ -64,6 +66,8 @@ def train(
             "the schema, or yes of yes and no."
         ),
     ] = None,
+    interactions: MostPairs = AUTO,
+    pair: NamedPairs = None,
     evaluate: Annotated[
         bool,
         typer.Option(
@@ -98,6 +102,8 @@ def train(
         voile train patienten.csv --target krank --positive Ja
 
         voile train homes.csv --target price --task regression --no-evaluate
+
+        voile train homes.csv --target price --task regression --pair latitude:longitude
     """
     from voile.privacy.budget import Budget
     from voile.privacy.files.table_files import TableFile
@@ -116,6 +122,7 @@ def train(
     table = TableFile(file, dialect)
     ask = is_watched() and not as_json
     public = read_public_facts(table, target, schema, task, model, unit, unit_rows, ask=ask)
+    wanted = read_pairs(interactions, pair, public, model)
     speaks_of = None if positive is None else read_positive(positive, public, table, target)
     whole = Budget.of_job(epsilon, delta, public.rows)
     check_groups(groups or [], public)
@@ -130,7 +137,9 @@ def train(
     book = open_ledger(ledger, whole, whole=budget, dataset=dataset, data=file, key=key)
     current().pay_from(book, ledger)
     learned, held = _part(rows, public, whole, training, quality, book, holdout)
-    estimator = build_estimator(model, public, training, book, positive=speaks_of)
+    estimator = build_estimator(
+        model, public, training, book, positive=speaks_of, interactions=wanted
+    )
     if not as_json:
         _announce(whole, public, by_rule=delta is None)
     work = Results(place, signer)
@@ -266,6 +275,7 @@ def build_estimator(
     book: Ledger,
     *,
     positive: Level | None = None,
+    interactions: Interactions = AUTO,
 ) -> Any:
     """The estimator of a kind, not fitted yet."""
     from voile.schema import Number
@@ -281,7 +291,8 @@ def build_estimator(
         from voile.models.ebm.estimator import EBMClassifier, EBMRegressor
 
         regression = isinstance(public.target, Number)
-        return (EBMRegressor if regression else EBMClassifier)(**settings)
+        kind = EBMRegressor if regression else EBMClassifier
+        return kind(**settings, interactions=interactions)
     if model is ModelKind.LOCALLY_LINEAR:
         from voile.models.locally_linear.estimator import LocallyLinearClassifier
 
@@ -313,6 +324,7 @@ def _tell(
                 "kind": type(estimator).__name__,
                 "receipt": estimator.receipt_.to_dict(),
                 "quality": None if quality is None else quality.to_dict(),
+                "pairs": find_pairs(estimator.model_),
                 "ledger": work.attempt(lambda: tell_ledger(book)),
                 "notes": notes,
             }
@@ -326,6 +338,8 @@ def _tell(
         console.print()
         console.print(str(quality), markup=False)
     console.print()
+    if pairs := tell_pairs(estimator.model_):
+        console.print(pairs, markup=False)
     spent = work.attempt(book.spent)
     console.print(
         f"Spent in all: epsilon {'(not known)' if spent is None else f'{spent.epsilon:.4g}'} of "

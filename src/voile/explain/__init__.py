@@ -10,6 +10,7 @@ from voile.explain.counterfactuals.record import (
 )
 from voile.explain.ebm.local import EBMLocalExplanation
 from voile.explain.ebm.overall import EBMExplanation
+from voile.explain.ebm.pair import ExplainedPair
 from voile.explain.ebm.term import ExplainedTerm
 from voile.explain.explained_feature import ExplainedFeature
 from voile.explain.explanation import Explanation
@@ -32,6 +33,7 @@ __all__ = [
     "EBMExplanation",
     "EBMLocalExplanation",
     "ExplainedFeature",
+    "ExplainedPair",
     "ExplainedTerm",
     "Explanation",
     "JointChange",

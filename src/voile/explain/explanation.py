@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, Self, SupportsIndex
 
 from voile.arrays import freeze_arrays
 from voile.codec import Order, Readable
 from voile.errors import DataError
+from voile.explain.row_texts import RowTexts
 from voile.models.history import Edit
 from voile.privacy.receipt import Receipt
 from voile.privacy.signing import without_signature
@@ -94,9 +96,10 @@ class ExplainedRows(Explanation):
         return replace(self, **{name: getattr(self, name)[rows] for name in self.of_rows})
 
 
-def check_row_texts(rows: tuple[tuple[str, ...], ...], count: int, width: int, what: str) -> None:
+def check_row_texts(rows: Sequence[tuple[str, ...]], count: int, width: int, what: str) -> None:
     """Refuse texts that are not one for each of ``count`` rows and ``width`` columns."""
-    if len(rows) != count or any(len(row) != width for row in rows):
+    widths = {rows.width} if isinstance(rows, RowTexts) else set(map(len, rows))
+    if len(rows) != count or widths - {width}:
         raise DataError(
             f"The {what} of an explanation must be {width} texts for each of {count} rows."
         )

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from voile.explain.explained_feature import ExplainedFeature
+from voile.explain.row_texts import Row, RowTexts, TextMaker
 from voile.models.ebm.model import MISSING, OTHER
-from voile.models.ebm.pair_term import JOINED
+from voile.models.ebm.pair_term import pair_name
 from voile.models.features import Feature, Features
+from voile.privacy.held_rows import hold_public
 from voile.privacy.public_rows import encode_public
 from voile.schema import Category, Date, Number, Schema
+from voile.schema.columns import Column
 from voile.schema.dates import read_instant
 from voile.schema.scale import Scale
 from voile.schema.value_texts import value_text
@@ -38,57 +41,81 @@ def tell_rows(
     columns : mapping of str to ndarray of shape (rows,)
         The same rows as `voile.privacy.public_rows.encode_public` gave them.
     """
-    # Without levels, the encoding leaves values as they are: numbers, text and times.
-    # What is not there was refused before, or is not used: it is missing.
-    plain = encode_public(X, Schema(dict.fromkeys(schema, Category())), may_lack=tuple(schema))
-    told = []
-    for name, column in schema.items():
-        pairs = zip(plain[name], columns[name], strict=True)
-        if isinstance(column, Category):
-            labels = (*map(str, column.levels or ()), OTHER, MISSING)
-            never = UNREADABLE if column.missing else MISSING
-            told.append([_tell_level(value, int(code), labels, never) for value, code in pairs])
-        else:
-            told.append([_tell_number(value, float(code), column) for value, code in pairs])
-    given = tuple(tuple(one[0] for one in row) for row in zip(*told, strict=True))
-    read_as = tuple(tuple(one[1] for one in row) for row in zip(*told, strict=True))
-    return given, read_as
+    maker = _make_texts(schema, X, columns, ())
+    given, read_as = maker.make(0, maker.rows)
+    return tuple(given), tuple(read_as)
 
 
-def join_texts(
-    given: Texts, read_as: Texts, names: Iterable[str], pairs: Sequence[tuple[str, str]]
-) -> tuple[Texts, Texts]:
-    """Texts of rows with those of pairs of columns after them: "52 & nurse".
+def hold_texts(
+    schema: Schema,
+    X: object,
+    columns: Mapping[str, NDArray[Any]],
+    pairs: Sequence[tuple[str, str]] = (),
+) -> tuple[RowTexts, RowTexts]:
+    """The same texts, made when they are read, with those of pairs after them: "52 & nurse".
 
     Parameters
     ----------
-    given, read_as : tuple of tuple of str
-        As `tell_rows` gave them.
-    names : iterable of str
-        Columns, in the order of the texts.
+    schema, X, columns
+        As for `tell_rows`.
     pairs : sequence of tuple of str
         Names of both columns of each pair.
     """
-    place = {name: i for i, name in enumerate(names)}
+    maker = _make_texts(schema, X, columns, pairs)
+    return RowTexts(maker, 0), RowTexts(maker, 1)
+
+
+def _make_texts(
+    schema: Schema,
+    X: object,
+    columns: Mapping[str, NDArray[Any]],
+    pairs: Sequence[tuple[str, str]],
+) -> TextMaker:
+    """Both kinds of texts of any of the rows."""
+    # What is not there was refused before, or is not used: it is missing.
+    held = hold_public(X, schema)
+    place = {name: i for i, name in enumerate(schema)}
     places = [(place[first], place[second]) for first, second in pairs]
-    if not places:
+
+    def make(start: int, stop: int) -> tuple[list[Row], list[Row]]:
+        plain = held.read(start, stop)
+        told = [
+            _tell_column(column, plain[name], columns[name][start:stop])
+            for name, column in schema.items()
+        ]
+        told += [_tell_pair(told[i], told[j]) for i, j in places]
+        given, read_as = (
+            list(zip(*([one[side] for one in column] for column in told), strict=True))
+            for side in (0, 1)
+        )
         return given, read_as
 
-    def join(texts: Sequence[str], i: int, j: int) -> str:
-        return f"{texts[i]}{JOINED}{texts[j]}"
+    return TextMaker(make, held.row_count, len(schema) + len(places))
 
-    def read(texts: Sequence[str], reads: Sequence[str], i: int, j: int) -> str:
-        if not reads[i] and not reads[j]:
-            return ""
-        return f"{reads[i] or texts[i]}{JOINED}{reads[j] or texts[j]}"
 
-    return (
-        tuple((*texts, *(join(texts, i, j) for i, j in places)) for texts in given),
-        tuple(
-            (*reads, *(read(texts, reads, i, j) for i, j in places))
-            for texts, reads in zip(given, read_as, strict=True)
-        ),
-    )
+def _tell_column(
+    column: Column, values: NDArray[Any], codes: NDArray[Any]
+) -> list[tuple[str, str]]:
+    """Each value of a column as given, and how it was read if not so."""
+    both = zip(values, codes, strict=True)
+    if not isinstance(column, Category):
+        return [_tell_number(value, float(code), column) for value, code in both]
+    labels = (*map(str, column.levels or ()), OTHER, MISSING)
+    never = UNREADABLE if column.missing else MISSING
+    return [_tell_level(value, int(code), labels, never) for value, code in both]
+
+
+def _tell_pair(
+    first: list[tuple[str, str]], second: list[tuple[str, str]]
+) -> list[tuple[str, str]]:
+    """The same of both columns of a pair; as read if one of them was read otherwise."""
+    return [
+        (
+            pair_name(given, other),
+            pair_name(read or given, read_other or other) if read or read_other else "",
+        )
+        for (given, read), (other, read_other) in zip(first, second, strict=True)
+    ]
 
 
 def note_rows(schema: Schema, X: object, may_lack: Collection[str] = ()) -> list[tuple[str, ...]]:
@@ -173,18 +200,18 @@ def _explain_feature(one: Feature) -> ExplainedFeature:
 
 def _tell_number(value: Any, code: float, column: Number) -> tuple[str, str]:
     """A value of a number as given, and how it was read if not so."""
-    missing, read = bool(np.isnan(code)), value_text(code, column.scale)
+    missing = bool(np.isnan(code))
     if value is None and not column.missing:
-        return MISSING, read
+        return MISSING, value_text(code, column.scale)
     if value is None:
-        return (MISSING, "") if missing else (read, "")
+        return (MISSING, "") if missing else (value_text(code, column.scale), "")
     if isinstance(value, str):
         text = value
         try:
             value = float(value) if not isinstance(column, Date) else _instant(value)
         except ValueError:  # a date (read as seconds), or nothing that can be read
             if not column.missing:
-                return text, read
+                return text, value_text(code, column.scale)
             return text, MISSING if missing else ""
         if isinstance(column, Date):
             text = value_text(value, "time").removesuffix(" 00:00")
@@ -193,7 +220,7 @@ def _tell_number(value: Any, code: float, column: Number) -> tuple[str, str]:
         text = value_text(value, "time" if date else "number").removesuffix(" 00:00")
     if missing:
         return (text, "") if value != value else (text, MISSING)
-    return text, "" if value == code else read
+    return text, "" if value == code else value_text(code, column.scale)
 
 
 def _instant(text: str) -> float:

@@ -17,7 +17,7 @@ from voile.models.json_files import sign_file
 from voile.models.training import TableTraining, check_two_dimensions, is_array
 from voile.privacy.budget import Budget
 from voile.privacy.ledger import Ledger
-from voile.privacy.public_rows import encode_public
+from voile.privacy.public_rows import PublicRows, read_public
 from voile.privacy.receipt import Receipt
 from voile.privacy.signing import SigningKey, find_key
 from voile.rendering import draw_card, write_report
@@ -125,6 +125,11 @@ class PrivateEstimator(TableTraining):
 
     def _encode(self, X: object) -> dict[str, Any]:
         """Public rows as encoded columns; refuses another number of columns than the fit had."""
+        rows = self._read(X)
+        return rows.part(0, rows.rows)
+
+    def _read(self, X: object) -> PublicRows:
+        """Public rows, to be encoded part by part."""
         check_is_fitted(self)
         check_two_dimensions(X)
         if is_array(X) and self._width not in (None, X.shape[1]):
@@ -132,7 +137,7 @@ class PrivateEstimator(TableTraining):
                 f"X has {X.shape[1]} features, but {type(self).__name__} is expecting "
                 f"{self._width} features as input: give the columns of the fit."
             )
-        return encode_public(X, self.model_.schema, may_lack=getattr(self.model_, "unused", ()))
+        return read_public(X, self.model_.schema, may_lack=getattr(self.model_, "unused", ()))
 
     @property
     def receipt_(self) -> Receipt:

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from voile.errors import NothingFound
 from voile.models.classes import order_found_classes
@@ -183,11 +184,17 @@ def looking_at_rows() -> Iterator[None]:
     """One thread for the linear algebra, and what an interruption costs."""
     try:
         # Blocks of rows are worked on side by side; threads inside each would be in the way.
-        with threadpool_limits(1, user_api="blas"):
+        with _libraries().limit(limits=1, user_api="blas"):
             yield
     except KeyboardInterrupt as interruption:
         interruption.add_note(_INTERRUPTED)
         raise
+
+
+@lru_cache(maxsize=1)
+def _libraries() -> ThreadpoolController:
+    """Libraries with threads of their own; to look for them takes as long as a pass over rows."""
+    return ThreadpoolController()
 
 
 def frozen(values: Floats) -> Floats:

@@ -10,7 +10,10 @@ from typing import ClassVar
 from voile.codec import Order
 
 Scalar = str | bool | int | float | None
-Setting = Scalar | list[Scalar]
+Region = dict[str, list[Scalar] | str | None]
+"""Part of a pair: of some columns a range, levels, or missing values."""
+
+Setting = Scalar | list[Scalar] | Region
 """What an operation may be given."""
 
 UNDO, REDO, REVERT = "undo", "redo", "revert"
@@ -27,7 +30,7 @@ class Edit:
     what : str
         The operation, such as "set" or "monotone"; or one of `MOVES`.
     term : str
-        Name of the term changed; empty where all are.
+        Name of the column or pair ("age & ward") changed; empty where all are.
     settings : mapping of str to JSON values
         What the operation was given (range, value, direction, ...).
     why, who, when : str
@@ -67,4 +70,8 @@ def tell_edits(history: Sequence[Edit], edits: Sequence[Edit]) -> tuple[tuple[Ed
 def _plain(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.6g}"
+    if isinstance(value, Mapping):
+        return ", ".join(
+            f"{name} {'(missing)' if one is None else _plain(one)}" for name, one in value.items()
+        )
     return value if isinstance(value, str) else json.dumps(value, default=str)

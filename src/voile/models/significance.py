@@ -66,7 +66,7 @@ def exceed(size: float, weights: Floats) -> float:
     (0.05, 0.05)
     """
     weights = weights[weights > 1e-12 * weights.max(initial=0.0)]
-    if size <= 0 or not len(weights):
+    if not len(weights) or size <= 1e-12 * weights.max():
         return 1.0
     mean, half = float(weights.sum()), float((weights**2).sum())
     if len(weights) == 1 or np.ptp(weights) <= 1e-9 * weights[-1]:
@@ -78,8 +78,12 @@ def exceed(size: float, weights: Floats) -> float:
     if abs(size - mean) < 1e-3 * math.sqrt(2 * half):
         return float(chi2.sf(size * mean / half, mean**2 / half))
     top = 1.0 / (2.0 * float(weights.max()))
-    low = -len(weights) / (2.0 * size) - 1e-12 if size < mean else 0.0
-    at = brentq(slope, min(low, 0.0), top * (1.0 - 1e-12), xtol=1e-14 * top, maxiter=500)
+    # Twice as far as the bound, so that rounding leaves the slope below zero there.
+    low = -len(weights) / size - 1e-12 if size < mean else 0.0
+    end = top * (1.0 - 1e-12)
+    if slope(end) <= 0:
+        return 0.0  # so far out that the tail is nothing: rows without noise that all agree
+    at = brentq(slope, min(low, 0.0), end, xtol=1e-14 * top, maxiter=500)
     rest = 1.0 - 2.0 * at * weights
     gain = at * size + 0.5 * float(np.log(rest).sum())
     way = math.copysign(math.sqrt(max(2.0 * gain, 1e-300)), at)

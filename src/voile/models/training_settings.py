@@ -15,7 +15,7 @@ is known of its training's settings then.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from inspect import signature
 from numbers import Integral, Real
@@ -218,6 +218,8 @@ def _fits(value: object, hint: Any) -> bool:
             return False
         each = parts[:1] * len(value) if parts[-1] is Ellipsis else parts
         return len(each) == len(value) and all(map(_fits, value, each))
+    if origin is Sequence:
+        return isinstance(value, tuple) and all(_fits(one, parts[0]) for one in value)
     if origin is Mapping:
         return isinstance(value, dict) and all(
             _fits(key, parts[0]) and _fits(one, parts[1]) for key, one in value.items()

@@ -17,13 +17,20 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 
 from voile.models.ebm.binning import ColumnBins, TargetFacts
-from voile.models.ebm.losses import INSIDE, SquaredLoss, TrainingLoss, start_of
+from voile.models.ebm.interactions import joining_round
+from voile.models.ebm.losses import ClipPrices, TrainingLoss, squared_loss, start_of
 from voile.models.ebm.model import Link
+from voile.models.ebm.pair_training import unit_of_pairs
+from voile.models.ebm.queries import SIZE_CUTS
 from voile.models.ebm.settings import (
     CATEGORIES_ACCESS,
+    CHOICE_ACCESS,
     NUMBERS_ACCESS,
     ROUNDS_ACCESS,
+    SIZES_ACCESS,
+    Schedule,
     Settings,
+    check,
     choose,
     choose_bins,
     plan_shape,
@@ -33,6 +40,17 @@ from voile.models.ebm.terms import TermState, start_term
 from voile.models.ebm.train import DISCOUNT
 from voile.planning.facts import ForecastFacts
 from voile.planning.noise import ColumnNoise, noise_multiplier
+from voile.planning.pairs import (
+    NamedPair,
+    PairFacts,
+    PairOutlook,
+    clear_height,
+    foretell_choice,
+    respond_fully,
+    start_pairs,
+    tell_pairs,
+)
+from voile.planning.verdict import Rule
 from voile.privacy.budget import Budget
 from voile.privacy.calibrate import calibrate
 from voile.privacy.discovery.histogram import CLEAR, DEPTH, FANOUT
@@ -61,44 +79,76 @@ class _Setting:
     intercept: Floats
     unit: float
     deviation: float
-    rounds: int
+    schedule: Schedule
     link: Link
     plan: Plan
     rows: float
     terms: int
     per_unit: float
 
+    @property
+    def rounds(self) -> int:
+        """Accesses of all terms together."""
+        return self.schedule.rounds
+
+    @property
+    def joining(self) -> int:
+        """Rounds before pairs may join."""
+        return joining_round(self.rounds)
+
+
+@dataclass(frozen=True)
+class AdditiveForecast:
+    """Expected noise of the curves, and what becomes of pairs of columns.
+
+    Attributes
+    ----------
+    columns : tuple of ColumnNoise
+        In log-odds (classes) or the target's units (a number), in the order of the columns.
+    pairs : PairOutlook
+    """
+
+    columns: tuple[ColumnNoise, ...]
+    pairs: PairOutlook
+
 
 def forecast_additive(
-    facts: ForecastFacts, budget: Budget, bins: int | None = None
-) -> tuple[ColumnNoise, ...]:
-    """Expected noise of each column's curve in a typical bin.
+    facts: ForecastFacts, budget: Budget, settings: Settings, rule: Rule
+) -> AdditiveForecast:
+    """Expected noise of each column's curve in a typical bin, and of pairs.
 
     Parameters
     ----------
     facts : ForecastFacts
     budget : Budget
         Finite.
-    bins : int, optional
-        Most intervals of a number; None: by the rule of the fit.
-
-    Returns
-    -------
-    tuple of ColumnNoise
-        In log-odds (classes) or the target's units (a number), in the order of the columns.
+    settings : Settings
+        Of the fit, but for what a forecast takes by rule.
+    rule : Rule
+        In whose units effects are told.
     """
-    setting = _set_up(facts, budget)
-    most = bins or most_bins(facts, setting)
+    setting = _set_up(facts, budget, settings)
+    most = settings.bins or most_bins(facts, setting)
     kinds = [_kind(column) for column in facts.complete.values()]
     # Columns of one kind have one answer; only categories differ, by their levels.
     starts = {kind: _start(setting, most, kind) for kind in dict.fromkeys(kinds)}
-    shares = _share_out(setting, [starts[kind] for kind in kinds])
+    terms = [starts[kind] for kind in kinds]
+    pair_facts = _pair_facts(setting, terms, facts.rates)
+    pairs = start_pairs(pair_facts, setting.schedule.wanted)
+    shares = joined = _share_out(setting, terms)
+    if pairs:
+        joined = _share_out(setting, [*terms, *(one.term for one in pairs)])
+        alone = setting.joining / setting.rounds
+        shares = alone * shares + (1 - alone) * joined[: len(terms)]
     known = {
         kind: _foretell(facts, setting, starts[kind], kind, float(shares[kinds.index(kind)]))
         for kind in starts
     }
     names = list(facts.complete)
-    return tuple(known[kind].named(name) for kind, name in zip(kinds, names, strict=True))
+    columns = tuple(known[kind].named(name) for kind, name in zip(kinds, names, strict=True))
+    units = facts.half_range if setting.link == "identity" else 1.0
+    outlook = _foretell_pairs(pair_facts, setting, joined, pairs, units, rule)
+    return AdditiveForecast(columns, outlook)
 
 
 def most_bins(facts: ForecastFacts, setting: _Setting) -> int:
@@ -110,8 +160,9 @@ def most_bins(facts: ForecastFacts, setting: _Setting) -> int:
     return choose_bins(facts.rows, scarce, noise * setting.per_unit)
 
 
-def _set_up(facts: ForecastFacts, budget: Budget) -> _Setting:
-    schedule = choose(Settings(), facts.schema)
+def _set_up(facts: ForecastFacts, budget: Budget, settings: Settings) -> _Setting:
+    check(facts.schema, settings)
+    schedule = choose(settings, facts.schema)
     plan = calibrate(budget, plan_shape(facts.schema, schedule, budget.delta))
     link: Link = "identity"
     if facts.classification:
@@ -121,9 +172,7 @@ def _set_up(facts: ForecastFacts, budget: Budget) -> _Setting:
     relative, left = facts.spread / facts.half_range, _LEFT * facts.spread / facts.half_range
     loss: TrainingLoss
     if link == "identity":
-        # Residuals are taken as normal, and cut where the fit cuts them.
-        cap = float(np.clip(left * norm.ppf((1 + INSIDE) / 2), 2.0**-9, 2.0))
-        loss = SquaredLoss(cap, INSIDE, left**2)
+        loss = _clip_normal(left, facts, plan)
         intercept, unit = np.zeros(1), relative**2
     else:
         target = TargetFacts(float(facts.rows), counts, 0.0, 1.0, none, none)
@@ -136,13 +185,23 @@ def _set_up(facts: ForecastFacts, budget: Budget) -> _Setting:
         intercept,
         unit,
         deviation,
-        schedule.rounds,
+        schedule,
         link,
         plan,
         float(facts.rows),
         terms,
         per_unit,
     )
+
+
+def _clip_normal(spread: float, facts: ForecastFacts, plan: Plan) -> TrainingLoss:
+    """The loss of a regression whose residuals are normal, cut where the fit cuts them."""
+    edges = np.concatenate([[0.0], SIZE_CUTS, [2.0]])
+    masses = facts.rows * np.diff(2.0 * norm.cdf(edges / spread) - 1.0)
+    scale = noise_multiplier(plan, ROUNDS_ACCESS) * facts.rows_per_unit
+    seen = noise_multiplier(plan, SIZES_ACCESS) if SIZES_ACCESS in plan else 0.0
+    prices = ClipPrices.of(scale, float(facts.rows), len(facts.schema), seen * facts.rows_per_unit)
+    return squared_loss((edges[1:] + edges[:-1]) / 2, masses, edges[1:], prices)
 
 
 @dataclass(frozen=True)
@@ -204,11 +263,7 @@ def _foretell(
 ) -> ColumnNoise:
     """Noise of a column after all rounds."""
     slope, scatter = _slopes(setting, term)
-    ages = DISCOUNT[setting.link] ** np.arange(setting.rounds)
-    weight = share * float(ages.sum()) / setting.deviation**2
-    noise = 1.0 / weight
-    if setting.link == "identity":
-        noise *= float((ages**2).sum() / ages.sum())
+    weight, noise = _weigh(setting, share, setting.rounds)
     regular = len(term.counts) - term.apart
     found = [_respond(term, slope[:, o], scatter[:, o], noise) for o in range(slope.shape[1])]
     variance = float(np.mean([one for one, _ in found])) / weight
@@ -222,6 +277,16 @@ def _foretell(
     )
 
 
+def _weigh(setting: _Setting, share: float, rounds: int) -> tuple[float, float]:
+    """Weight of a term's averaged sums, and the variance of their noise, after some rounds."""
+    ages = DISCOUNT[setting.link] ** np.arange(rounds)
+    weight = share * float(ages.sum()) / setting.deviation**2
+    noise = 1.0 / weight
+    if setting.link == "identity":
+        noise *= float((ages**2).sum() / ages.sum())
+    return weight, noise
+
+
 def _respond(term: TermState, slope: Floats, scatter: Floats, noise: float) -> tuple[float, float]:
     """Mean variance of the scores of regular bins per unit of noise, and the part of them kept."""
     bins, smoother, scale = len(slope), term.smoother, term.scale
@@ -232,12 +297,67 @@ def _respond(term: TermState, slope: Floats, scatter: Floats, noise: float) -> t
         variance, kept = response**2 * smoother.noise, response * slope
     else:
         prior = scale * correlation(bins, 1.0, term.apart)
-        covariance = noise * smoother.noise + np.diag(scatter)
-        whole = slope[:, None] * prior * slope + covariance
-        full = np.linalg.solve(whole, slope[:, None] * prior).T
+        full = respond_fully(term, prior, slope, scatter, noise)
         variance = np.einsum("ij,jk,ik->i", full, smoother.noise, full)
         kept = np.einsum("ij,ji->i", full * slope, prior) / scale
     return float(variance[:regular].mean()), float(kept[:regular].mean())
+
+
+def _pair_facts(setting: _Setting, terms: list[TermState], rates: tuple[float, ...]) -> PairFacts:
+    """What there is to know when pairs may join."""
+    plan, per_unit = setting.plan, setting.per_unit
+    curves = noise_multiplier(plan, ROUNDS_ACCESS) * math.sqrt(len(terms) / setting.rounds)
+    choice = noise_multiplier(plan, CHOICE_ACCESS) if CHOICE_ACCESS in plan else 0.0
+    return PairFacts(
+        tuple(terms),
+        setting.loss,
+        setting.intercept,
+        unit_of_pairs(setting.loss, setting.unit),
+        setting.rows,
+        # Rows of a class that is not the largest, on average; all rows of a regression.
+        setting.rows * (1.0 - max(rates)) / (len(rates) - 1) if rates else setting.rows,
+        choice * per_unit,
+        curves * per_unit,
+        setting.deviation**2 / max(setting.rounds - setting.joining, 1),
+        _OTHERS,
+    )
+
+
+def _foretell_pairs(
+    facts: PairFacts,
+    setting: _Setting,
+    shares: Floats,
+    named: list[NamedPair],
+    units: float,
+    rule: Rule,
+) -> PairOutlook:
+    """What becomes of pairs; ``shares`` of a round of the columns, then of the named pairs."""
+    wanted, among = setting.schedule.wanted, len(facts.terms)
+    if wanted is None:
+        return tell_pairs("none", 0, among, 0, None, rule)
+    if named:
+        left = setting.rounds - setting.joining
+        heights = [
+            clear_height(facts, one, *_weigh(setting, float(share), left))
+            for one, share in zip(named, shares[among:], strict=True)
+        ]
+        return tell_pairs("named", 0, among, len(named), float(np.median(heights)) * units, rule)
+    errors = {
+        id(term): _own_error(setting, term, float(share))
+        for term, share in zip(facts.terms, shares, strict=True)
+    }
+    columns, visible = foretell_choice(facts, wanted, [errors[id(term)] for term in facts.terms])
+    if visible is None:
+        return tell_pairs("hidden", 0, among, 0, None, rule)
+    return tell_pairs("chosen", columns, among, math.comb(columns, 2), visible * units, rule)
+
+
+def _own_error(setting: _Setting, term: TermState, share: float) -> float:
+    """Mean squared error of a column's scores when pairs join."""
+    slope, scatter = _slopes(setting, term)
+    noise = _weigh(setting, share, setting.joining)[1]
+    kept = [_respond(term, slope[:, o], scatter[:, o], noise)[1] for o in range(slope.shape[1])]
+    return term.scale * (1.0 - float(np.mean(kept)))
 
 
 def _intervals(rows: float, most: int, error: float) -> int:

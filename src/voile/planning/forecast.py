@@ -6,6 +6,8 @@ import math
 from collections.abc import Sequence
 
 from voile.errors import SettingError
+from voile.models.ebm.interactions import Interactions
+from voile.models.ebm.settings import Settings
 from voile.models.locally_linear.settings import CLASSES
 from voile.models.setting_checks import DISCOVERY, is_count, is_number
 from voile.planning.attacker import describe_attacker
@@ -13,9 +15,8 @@ from voile.planning.ebm import forecast_additive
 from voile.planning.facts import ForecastFacts, ModelName, check_epsilons, check_model, gather_facts
 from voile.planning.locally_linear import forecast_maps
 from voile.planning.lvq import forecast_prototypes
-from voile.planning.noise import ColumnNoise
-from voile.planning.record import Forecast, Lacks, MissingFact, sum_up
-from voile.planning.verdict import make_rule
+from voile.planning.record import Forecast, Lacks, MissingFact, Outlook, sum_up
+from voile.planning.verdict import Rule, make_rule
 from voile.privacy.budget import Budget, delta_for
 from voile.privacy.discovery import target_part
 from voile.schema import Column, Date, Number, Schema
@@ -33,6 +34,7 @@ def forecast(
     target_rate: float | None = None,
     target_spread: float | None = None,
     bins: int | None = None,
+    interactions: Interactions = "auto",
     worth_seeing: float | None = None,
 ) -> Forecast:
     """Say what a training would give at each epsilon, from public facts alone.
@@ -59,6 +61,8 @@ def forecast(
         Public standard deviation of a target that is a number, in its own units.
     bins : int, optional
         Most intervals of a number ("ebm"); by default the rule of the fit.
+    interactions : "auto", int, or list of pairs of column names
+        Which pairs of columns are to be terms ("ebm"), as the estimator takes them.
     worth_seeing : float, optional
         Size of an effect that is worth seeing, in the forecast's units: by default 0.1 log-odds, a
         tenth of the target's spread, or 5 % of a column's range (prototypes).
@@ -90,20 +94,18 @@ def forecast(
             f"The 'bins' are for model='ebm', a whole number from 2 to 1024. Got {bins!r} with "
             f"model={name!r} instead."
         )
+    settings = Settings(bins=bins, interactions=interactions)
+    if name != "ebm" and settings.interactions is not None:
+        raise SettingError(
+            f"The 'interactions' are for model='ebm'. Got {interactions!r} with model={name!r} "
+            "instead: leave them out."
+        )
     if worth_seeing is not None and not (is_number(worth_seeing) and 0 < worth_seeing < math.inf):
         raise SettingError(
             f"The 'worth_seeing' must be a finite number > 0. Got {worth_seeing!r} instead."
         )
     rule = make_rule(facts, name, None if worth_seeing is None else float(worth_seeing))
-    outlooks = tuple(
-        sum_up(
-            _foretell(facts, budget, name, bins),
-            rule,
-            describe_attacker(budget.epsilon, budget.delta),
-            budget.epsilon,
-        )
-        for budget in budgets
-    )
+    outlooks = tuple(_look_ahead(facts, budget, name, settings, rule) for budget in budgets)
     unit = str(schema.privacy_unit)
     return Forecast(
         name,
@@ -118,14 +120,17 @@ def forecast(
     )
 
 
-def _foretell(
-    facts: ForecastFacts, budget: Budget, model: ModelName, bins: int | None
-) -> tuple[ColumnNoise, ...]:
+def _look_ahead(
+    facts: ForecastFacts, budget: Budget, model: ModelName, settings: Settings, rule: Rule
+) -> Outlook:
+    attacker = describe_attacker(budget.epsilon, budget.delta)
     if model == "ebm":
-        return forecast_additive(facts, budget, bins)
+        found = forecast_additive(facts, budget, settings, rule)
+        return sum_up(found.columns, rule, attacker, budget.epsilon, found.pairs)
     if model == "locally_linear":
-        return forecast_maps(facts, budget)
-    return forecast_prototypes(facts, budget, model)
+        return sum_up(forecast_maps(facts, budget), rule, attacker, budget.epsilon)
+    columns = forecast_prototypes(facts, budget, model)
+    return sum_up(columns, rule, attacker, budget.epsilon)
 
 
 def _missing(schema: Schema, model: ModelName) -> tuple[MissingFact, ...]:

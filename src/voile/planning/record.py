@@ -7,14 +7,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 from textwrap import fill
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from voile.codec import Order
 from voile.planning.attacker import Attacker, percent
 from voile.planning.facts import ModelName
 from voile.planning.noise import ColumnNoise
+from voile.planning.pairs import PairOutlook, rounded
 from voile.planning.verdict import Level, Rule
 from voile.record import Record
+from voile.stored import Stored
 
 NOTHING_SPENT = (
     "This forecast spent nothing: it follows from the schema, the row count and the budget alone."
@@ -92,10 +94,12 @@ class Outlook:
     verdict : str
         The same in words.
     attacker : Attacker
+    pairs : PairOutlook or None
+        What becomes of pairs of columns; None for models that have none.
     """
 
     file_order: ClassVar[Order] = (
-        *("epsilon", "noise", "visible", "level", "verdict", "columns", "attacker"),
+        *("epsilon", "noise", "visible", "level", "verdict", "pairs", "columns", "attacker"),
     )
 
     epsilon: float
@@ -105,6 +109,7 @@ class Outlook:
     level: Level
     verdict: str
     attacker: Attacker
+    pairs: Annotated[PairOutlook | None, Stored(optional=True)] = None
 
 
 @dataclass(frozen=True)
@@ -194,6 +199,37 @@ class Forecast(Record):
         )
 
     @property
+    def pair_words(self) -> tuple[str, ...]:
+        """What the sizes of pairs mean, in one sentence if there can be pairs."""
+        ways = {one.pairs.way for one in self.outlooks if one.pairs is not None}
+        if not ways - {"none"}:
+            return ()
+        if "named" in ways:
+            what = "effect of a pair that was named which stands clear of the noise"
+        else:
+            what = "effect of two columns together found in nine of ten tables"
+        return (f"Pairs from: {what}; none: hidden by noise.",)
+
+    @property
+    def pair_details(self) -> tuple[str, ...]:
+        """What becomes of pairs at the epsilon of the conclusion, and what their effect is."""
+        epsilon = self.first() or self.outlooks[-1].epsilon
+        pairs = self[epsilon].pairs
+        if pairs is None or not self.pair_words:
+            return ()
+        return (
+            f"At epsilon {epsilon:g}: {pairs.words}.",
+            "An effect of ±x is x where both columns are high or both low, and -x elsewhere.",
+        )
+
+    def pair_size(self, outlook: Outlook) -> str:
+        """The effect of a pair that would be found, for a table."""
+        pairs = outlook.pairs
+        if pairs is None or pairs.visible is None:
+            return "none"
+        return f"±{self.rule.number(rounded(pairs.visible))}"
+
+    @property
     def missing_words(self) -> tuple[str, ...]:
         """What is missing in the schema, what it costs and the remedy, a sentence for each kind."""
         if not self.missing:
@@ -211,7 +247,8 @@ class Forecast(Record):
 
     def __str__(self) -> str:
         told = [
-            *(self.column_words, ATTACKER, self.rule.words, *self.missing_words),
+            *(self.column_words, *self.pair_words, ATTACKER, self.rule.words),
+            *self.missing_words,
             *(*self.assumed, *self.notes, NOTHING_SPENT),
         ]
         return "\n".join(
@@ -225,12 +262,15 @@ class Forecast(Record):
 
     def _table(self) -> list[str]:
         """A line per epsilon, under one of heads."""
-        rows = [("epsilon", "what you will see", "noise, 2 SE", "attacker sure", "right")]
+        pairs = bool(self.pair_words)
+        head = ("epsilon", "what you will see", "noise, 2 SE", *["pairs from"] * pairs)
+        rows = [(*head, "attacker sure", "right")]
         for one in self.outlooks:
             sure = percent(one.attacker.belief)
             right = percent(one.attacker.right_guesses(gaussian=self.gaussian))
             noise = self.rule.size(one.noise)
-            rows.append((f"{one.epsilon:g}", one.verdict, noise, sure, right))
+            sizes = [self.pair_size(one)] * pairs
+            rows.append((f"{one.epsilon:g}", one.verdict, noise, *sizes, sure, right))
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         return [
             f"{row[0]:>{widths[0]}}  {row[1]:<{widths[1]}}"
@@ -271,10 +311,14 @@ def probability_points(noise: float) -> float:
 
 
 def sum_up(
-    columns: tuple[ColumnNoise, ...], rule: Rule, attacker: Attacker, epsilon: float
+    columns: tuple[ColumnNoise, ...],
+    rule: Rule,
+    attacker: Attacker,
+    epsilon: float,
+    pairs: PairOutlook | None = None,
 ) -> Outlook:
     """The outlook of one epsilon."""
     visible = median(one.visible for one in columns)
     level = rule.judge(visible)
     noise = median(one.noise for one in columns)
-    return Outlook(epsilon, columns, noise, visible, level, rule.say(level), attacker)
+    return Outlook(epsilon, columns, noise, visible, level, rule.say(level), attacker, pairs)

@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 
 from voile.errors import SettingError
 from voile.privacy.budget import NeighbouringRelation
+from voile.privacy.cut_kernels import place
 from voile.privacy.preparations import Preparation, last_kept
-from voile.privacy.query_kernels import clipped_total, place, weighted_counts
+from voile.privacy.query_kernels import clipped_total, weighted_counts
 from voile.privacy.sources.block import Block
 from voile.privacy.sources.source import TARGET
 from voile.privacy.wire import sendable

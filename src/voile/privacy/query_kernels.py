@@ -9,7 +9,6 @@ zero (which never lengthens it), and added exactly. No library does this, hence 
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from numba import njit
@@ -26,9 +25,6 @@ Weights = NDArray[np.float32]
 """Weight of each row in [0, 1], shape (rows,)."""
 
 _NO_WEIGHTS: Weights = np.zeros(0, dtype=np.float32)
-
-_GUIDE = 1024
-"""Equal parts of the range of cuts for which `place` looks the answer up beforehand."""
 
 
 @njit(cache=True, nogil=True)
@@ -153,45 +149,3 @@ def leaf_counts(
     dense, given = np.ascontiguousarray(values), or_none(weights)
     _leaf_counts(dense, lower, half, float(units), given, counts)
     return counts
-
-
-@njit(cache=True, nogil=True)
-def _place(values, cuts, guide, scale, missing, result):
-    count, last = len(cuts), len(guide) - 1
-    for i in range(len(values)):
-        value = values[i]
-        if math.isnan(value):
-            result[i] = missing
-            continue
-        # The guide says where to begin; comparisons alone decide where the value belongs.
-        part = (value - cuts[0]) * scale
-        found = guide[min(np.int64(part), last)] if 0.0 < part < 1e9 else 0
-        while found < count and cuts[found] <= value:
-            found += 1
-        while found > 0 and cuts[found - 1] > value:
-            found -= 1
-        result[i] = found
-
-
-def place(
-    values: NDArray[np.float64],
-    cuts: NDArray[np.float64],
-    missing: int,
-    result: NDArray[np.integer[Any]],
-) -> None:
-    """Write each value's position among increasing cuts, or ``missing`` for NaN, into ``result``.
-
-    A value equal to a cut falls to its right. ``result`` of shape (rows,) may be a column of a
-    larger array; its type must hold ``missing`` and ``len(cuts)``.
-    """
-    if not len(cuts):
-        result[:] = np.where(np.isnan(values), missing, 0)
-        return
-    # Halves first: the distance of two huge cuts would overflow. Whatever becomes of the guide,
-    # it only costs time.
-    with np.errstate(all="ignore"):  # infinite cuts, too
-        half = cuts[-1] / 2 - cuts[0] / 2
-        scale = _GUIDE / 2 / half if half > 1e-290 else 0.0
-        starts = cuts[0] + np.arange(_GUIDE) * (half / _GUIDE * 2)
-    guide = np.searchsorted(cuts, starts, side="right")
-    _place(np.ascontiguousarray(values), np.ascontiguousarray(cuts), guide, scale, missing, result)

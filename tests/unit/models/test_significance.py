@@ -35,6 +35,16 @@ def test_the_tail_falls_and_stays_a_probability():
     assert exceed(1.0, np.zeros(3)) == 1.0
 
 
+@pytest.mark.parametrize("weights", [[0.054, 0.868], [5.0, 2.0, 1e-9], list(range(1, 40))])
+def test_sizes_of_rows_without_noise_have_a_tail(weights):
+    """Where rows all agree, or say nothing at all, sizes are far beyond or far below the mean."""
+    weights = np.array(weights)
+    for size in (5e-324, 5.7e-34, 1e-12):
+        assert exceed(size, weights) == pytest.approx(1.0, abs=1e-3)
+    for size in (1e6, 1e14, 1e30, 1e300):
+        assert exceed(size * weights.max(), weights) < 1e-100
+
+
 def test_same_is_the_test_of_two_means():
     values, variances = np.array([1.0, 1.5]), np.array([0.01, 0.03])
     expected = 2 * norm.sf(0.5 / 0.2)

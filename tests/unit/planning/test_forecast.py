@@ -99,7 +99,7 @@ def test_the_number_of_bins_is_the_one_the_fit_would_choose(rows, epsilon):
     target = TargetFacts(rows, np.array([0.76 * rows, 0.24 * rows]), 0.0, 1.0, none, none)
     table = SimpleNamespace(schema=schema, weight_per_unit=1.0)
     fitted = ebm_fit._most_bins(table, SimpleNamespace(plan=plan), target, schedule.rounds)
-    assert ebm.most_bins(facts, ebm._set_up(facts, budget)) == fitted
+    assert ebm.most_bins(facts, ebm._set_up(facts, budget, ebm_settings.Settings())) == fitted
 
 
 @pytest.mark.parametrize("regression", [False, True])
@@ -323,6 +323,13 @@ def test_the_same_question_has_the_same_answer():
         ({"target_spread": 1.0}, "target_spread"),
         ({"bins": 1}, "'bins'"),
         ({"bins": 8, "model": "glvq"}, "'bins'"),
+        ({"interactions": "all"}, "'interactions'"),
+        ({"interactions": -1}, "'interactions'"),
+        ({"interactions": True}, "'interactions'"),
+        ({"interactions": [("n0", "n0")]}, "one column twice"),
+        ({"interactions": [("n0", "c1"), ("c1", "n0")]}, "named twice"),
+        ({"interactions": 3, "model": "glvq"}, "leave them out"),
+        ({"interactions": [("n0", "n1")], "model": "locally_linear"}, "leave them out"),
         ({"worth_seeing": 0.0}, "worth_seeing"),
         ({"worth_seeing": math.inf}, "worth_seeing"),
     ],
@@ -345,6 +352,8 @@ def test_wrong_schemas_are_refused_in_words():
         forecast(census(Number(0, 1)), rows=10, target_rate=0.1)
     with pytest.raises(SettingError, match="target_spread"):
         forecast(census(Number(0, 1)), rows=10, target_spread=0.7)
+    with pytest.raises(SchemaError, match="no column of the schema"):
+        forecast(census(), rows=10, interactions=[("n0", "nowhere")])
 
 
 # -- what it says ----------------------------------------------------------------------------------

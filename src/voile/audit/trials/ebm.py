@@ -3,7 +3,7 @@
 All other rows lie together and say the same. The canary is alone in an extreme bin of every column,
 in the bin of missing values, or in a level that nobody else has, and its target is as far from what
 the others say as can be: its share of every sum is then as long as the bound allows, so the insider
-sees all of the budget.
+sees all of the budget. Where columns are paired, it is alone in a cell of their grid, too.
 """
 
 from __future__ import annotations
@@ -27,6 +27,9 @@ _SMALL: dict[str, Any] = {"bins": 4, "rounds": 4}
 _CYCLIC: dict[str, Any] = {"method": "cyclic", "rounds": 6, "random_state": 0}
 """Few bins and rounds make a fit fast; the budget is shared out among however many there are."""
 
+_PAIRED: dict[str, Any] = {"interactions": [("x", "z")]}
+_CHOSEN: dict[str, Any] = {"interactions": 1, "rounds": 6}
+
 _YES_NO = Category(["no", "yes"])
 
 
@@ -48,6 +51,10 @@ def released(model: EBMModel) -> Floats:
         np.concatenate([term.scores.ravel(), term.standard_errors.ravel(), term.counts, term.cuts])
         for term in model.terms
     ]
+    for pair in model.pairs:
+        cells = (pair.scores, pair.standard_errors, pair.errors, pair.counts, pair.count_errors)
+        parts += [one.ravel() for one in cells]
+        parts += [pair.first.cuts, pair.second.cuts]
     return np.concatenate([model.intercept, model.intercept_errors, *parts])
 
 
@@ -72,6 +79,16 @@ def _levels() -> dict[str, NDArray[np.str_]]:
 def _said(value: object) -> NDArray[Any]:
     """All say the same."""
     return np.array([value] * _ROWS)
+
+
+def _together() -> tuple[dict[str, Floats], NDArray[Any]]:
+    """Rows whose class follows from both columns together alone, enough for the pair to be chosen.
+
+    The corner where the canary is of the other class is the one that says yes.
+    """
+    x = np.repeat([2.0, 2.0, 8.0, 8.0], 10 * _ROWS)
+    z = np.repeat([2.0, 8.0, 2.0, 8.0], 10 * _ROWS)
+    return {"x": x, "z": z}, np.where((x > 5) == (z > 5), "yes", "no")
 
 
 def _repeated(rows: tuple[dict[str, Floats], NDArray[Any]], times: int) -> tuple[Any, Any]:
@@ -100,6 +117,9 @@ def _classification(claim: dict[str, Any]) -> tuple[Trial, ...]:
         watched("alone in extreme bins, against all", two, numbers, (_FAR, "yes")),
         watched("alone in the bins of missing values", two, numbers, (_MISSING, "yes")),
         watched("beyond all bounds", two, numbers, (_OUTSIDE, "yes")),
+        watched("alone in a cell of a named pair", two, numbers, (_FAR, "yes"), **_PAIRED),
+        watched("alone in a cell of missing values", two, numbers, (_MISSING, "yes"), **_PAIRED),
+        watched("alone in a cell of a chosen pair", two, _together(), (_FAR, "no"), **_CHOSEN),
         watched("one of three classes", three, (_numbers(), _said("a")), (_FAR, "c")),
         watched(
             "cyclic, alone in extreme bins", two, _repeated(numbers, 20), (_FAR, "yes"), **_CYCLIC
@@ -131,6 +151,7 @@ def _regression(claim: dict[str, Any]) -> tuple[Trial, ...]:
     return (
         watched("target at its bound", lone, ({"x": 10.0}, 1.0)),
         watched("target at its bound, pairs of columns", both, (_FAR, 1.0)),
+        watched("target at its bound, a named pair", both, (_FAR, 1.0), **_PAIRED),
         watched("target beyond its bound, missing values", both, (_MISSING, 1e9)),
         watched("cyclic, target at its bound", both, (_FAR, 1.0), **_CYCLIC),
     )
@@ -156,6 +177,7 @@ def _from_outside(claim: dict[str, Any]) -> tuple[Trial, ...]:
     two = Schema({"x": Number(0, 10)}, target=_YES_NO)
     number = Schema({"x": Number(0, 10)}, target=Number(0, 1))
     category = Schema({"c": Category(["A", "B", "C"])}, target=_YES_NO)
+    both = Schema(_NUMBERS, target=_YES_NO)
     found = Schema({"c": Category()}, target=_YES_NO)
     ones = np.ones(_ROWS)
     rounds: dict[str, Any] = {"rounds": 1}
@@ -185,6 +207,12 @@ def _from_outside(claim: dict[str, Any]) -> tuple[Trial, ...]:
             _fresh(EBMRegressor, **claim, schema=number, **rounds),
             (lone, np.zeros(_ROWS)),
             ({"x": 10.0}, 1.0),
+        ),
+        seen(
+            "alone in a cell of a named pair",
+            _fresh(EBMClassifier, **claim, schema=both, **{**_PAIRED, "rounds": 2}),
+            (_numbers(), _said("no")),
+            (_FAR, "yes"),
         ),
         seen(
             "a level of its own",

@@ -19,10 +19,12 @@ from voile.explain.counterfactuals.ruler import Ruler, rule_by_counts
 from voile.explain.counterfactuals.search import Puzzle
 from voile.explain.counterfactuals.suggest import Solved
 from voile.explain.counterfactuals.usual import rarest_share
+from voile.explain.ebm.moves import encode, regular
 from voile.explain.ebm.needs import needs_of
-from voile.explain.ebm.smallest_change import encode_value, find_smallest, regular
+from voile.explain.ebm.smallest_change import find_smallest
 from voile.explaining import Wish, suggests
 from voile.models.ebm.model import EBMModel
+from voile.models.ebm.pair_term import PairAxis, PairTerm
 from voile.schema import Number
 
 Floats = NDArray[np.float64]
@@ -32,8 +34,9 @@ METHOD = (
     "Exact: nothing with fewer changed columns, and nothing smaller with as many, gives what is "
     "wanted (numbers are rounded to readable ones); every further suggestion is the best that does "
     "not contain an earlier one. Only values where the table has rows are suggested. How many rows "
-    "have a value is known from released counts, column by column; combinations are not judged."
+    "have a value is known from released counts, column by column; of combinations {} judged."
 )
+"""How it is done, with a place for which combinations are judged."""
 
 
 @suggests(EBMModel)
@@ -46,7 +49,7 @@ def suggest_changes(model: EBMModel, X: object, wish: Wish) -> Counterfactuals:
         answers=asked.answers,
         ask=asked.ask,
         ruler=asked.ruler,
-        method=METHOD,
+        method=METHOD.format("only pairs of the model are" if model.pairs else "none is"),
         solver=asked.solve,
         usual=asked.usual,
         doubt=asked.doubt if asked.knows_errors else None,
@@ -62,9 +65,11 @@ class _AskedEBM:
 
     def __init__(self, model: EBMModel) -> None:
         self.model = model
-        self.whole = all(term.whole_errors is not None for term in model.terms)
+        self.whole = model.knows_whole_errors
         # Of what people drew, no error is known.
-        noisy = any(term.errors.any() for term in model.terms)
+        noisy = any(part.errors.any() for part in model.terms) or any(
+            pair.errors.any() for pair in model.pairs
+        )
         self.knows_errors = not model.edits and (self.whole or noisy)
 
     @property
@@ -105,17 +110,19 @@ class _AskedEBM:
             counts = np.maximum(regular(term, term.counts), 0.0)
             is_number = isinstance(term.column, Number)
             widths = np.diff(term.edges) if is_number else np.ones(len(counts))
-            place = int(term.find_bins(encode_value(term, row[name]))[0])
+            place = int(term.find_bins(encode(term.column, row[name]))[0])
             if place < len(counts):  # neither missing nor another level
                 shares.append(rarest_share(counts, widths, place))
-        return min(shares, default=math.nan)
+        shares += [
+            _rarest_cell(pair, row) for pair in self.model.pairs if set(pair.columns) & set(changed)
+        ]
+        return min((share for share in shares if not math.isnan(share)), default=math.nan)
 
     def doubt(self, columns: Columns, rows: int, goal: Goal) -> Floats:
         """By how many standard errors of their scores rows pass what is wanted."""
         scores = self.model.scores(columns)
         squared = np.tile(self.base_errors**2, (rows, 1))
-        for term in self.model.terms:
-            squared += term.errors[term.find_bins(columns[term.name])] ** 2
+        squared += (self.model.standard_errors(columns) ** 2).sum(axis=1)
         passed = [
             need.lead(scores) / np.sqrt(np.maximum(need.variance(squared), 1e-300))
             for need in needs_of(self.model.link, goal, scores)
@@ -125,3 +132,23 @@ class _AskedEBM:
     def solve(self, puzzle: Puzzle, row: Mapping[str, float], most: int) -> Solved:
         """The fewest and smallest changes."""
         return find_smallest(self.model, puzzle, row, self.base_errors, most)
+
+
+def _rarest_cell(pair: PairTerm, row: Mapping[str, float]) -> float:
+    """Share of rows whose cell is as sparse as that of a row; NaN if it is of missing values."""
+    widths = np.outer(_widths(pair.first), _widths(pair.second))
+    first, second = (
+        int(side.find(encode(side.column, row[side.name]))[0]) for side in (pair.first, pair.second)
+    )
+    if widths[first, second] <= 0:
+        return math.nan
+    inside = widths > 0
+    place = int(inside[:first].sum() + inside[first, :second].sum())
+    return rarest_share(np.maximum(pair.counts, 0.0)[inside], widths[inside], place)
+
+
+def _widths(axis: PairAxis) -> Floats:
+    """How much of a column's values each part of a pair's side has; 0 of what is apart."""
+    if isinstance(axis.column, Number):
+        return np.append(np.diff(axis.edges), 0.0)
+    return np.bincount(axis.groups[:-2], minlength=axis.parts).astype(np.float64)

@@ -17,7 +17,7 @@ from voile.explain.ebm.overall import EBMExplanation, Part
 from voile.explain.ebm.pair import ExplainedPair, ExplainedSide
 from voile.explain.ebm.term import ExplainedTerm
 from voile.explain.ebm.text import CLASS_SCORE
-from voile.explain.given_values import join_texts, tell_rows
+from voile.explain.given_values import hold_texts
 from voile.explaining import explains
 from voile.models.ebm.evidence import TermEvidence
 from voile.models.ebm.model import EBMModel, Term
@@ -97,9 +97,7 @@ def explain_local(model: EBMModel, X: object) -> EBMLocalExplanation:
     columns = encode_public(X, schema, may_lack=model.unused)
     errors = model.standard_errors(columns)
     scores = model.scores(columns)
-    given, read_as = join_texts(
-        *tell_rows(schema, X, columns), schema, [pair.columns for pair in model.pairs]
-    )
+    given, read_as = hold_texts(schema, X, columns, [pair.columns for pair in model.pairs])
     return EBMLocalExplanation(
         outputs=_outputs(model),
         units=_units(model),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
@@ -30,9 +31,9 @@ class EBMLocalExplanation(ExplainedRows):
     features : tuple of str
         Columns, then pairs of columns ("latitude & longitude"): what both add together beyond what
         each adds by itself.
-    given : tuple of tuple of str, (rows, features)
+    given : sequence of tuple of str, (rows, features)
         The rows' own values as they were given, readable; of a pair both ("52 & nurse").
-    read_as : tuple of tuple of str, (rows, features)
+    read_as : sequence of tuple of str, (rows, features)
         How a value was read where that differs (clamped to its bounds, a level that is not
         listed); empty text where it does not.
     values, standard_errors : ndarray of shape (rows, features, outputs)
@@ -59,8 +60,8 @@ class EBMLocalExplanation(ExplainedRows):
 
     features: tuple[str, ...]
     classes: tuple[str, ...] = ()
-    given: tuple[tuple[str, ...], ...]
-    read_as: tuple[tuple[str, ...], ...]
+    given: Sequence[tuple[str, ...]]
+    read_as: Sequence[tuple[str, ...]]
     values: Annotated[Floats, Array("given", "features", "outputs")]
     standard_errors: Annotated[Floats, Array("given", "features", "outputs", null=math.inf)]
     base_values: Annotated[Floats, Array("outputs")]

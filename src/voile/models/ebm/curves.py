@@ -79,6 +79,47 @@ def smoothing_matrix(centres: Floats, weights: Floats, strength: float) -> Float
     return cast(Floats, np.eye(bins) - spread @ solveh_banded(bands, bends, lower=True))
 
 
+def grid_smoothing_matrix(
+    first: Floats, second: Floats, weights: Floats, strength: float
+) -> Floats:
+    """The same for a grid: bends along both sides are penalised.
+
+    Planes, and what is straight along each side, stay as they are. Along a side with fewer than
+    three centres nothing is evened out.
+
+    Parameters
+    ----------
+    first, second : ndarray of shape (rows,), (columns,)
+        Centres, increasing.
+    weights : ndarray of shape (rows, columns)
+        > 0.
+    strength : float
+        > 0.
+
+    Returns
+    -------
+    ndarray of shape (rows * columns, rows * columns)
+        Of cells row by row.
+    """
+    down, across = _bending(first), _bending(second)
+    penalty = np.kron(down, np.eye(len(second))) + np.kron(np.eye(len(first)), across)
+    root = np.sqrt(weights / weights.mean()).ravel()
+    sizes, shapes = np.linalg.eigh(penalty / root[:, None] / root)
+    sizes = np.maximum(sizes, 0.0)
+    # What has no bend at all: rounding would let a strong smoothing flatten it.
+    sizes[: min(len(first), 2) * min(len(second), 2)] = 0.0
+    kept = shapes / (1.0 + strength * sizes)
+    return np.asarray((kept @ shapes.T) / root[:, None] * root)
+
+
+def _bending(centres: Floats) -> Floats:
+    """The sum of squared changes of slope as a matrix."""
+    if len(centres) < 3:
+        return np.zeros((len(centres), len(centres)))
+    bends = _slope_changes(centres / np.diff(centres).mean())
+    return bends.T @ bends
+
+
 def propagate(matrix: Floats, errors: Floats) -> Floats:
     """Standard deviations of ``matrix @ scores``, if the bins' noise is independent.
 

@@ -6,9 +6,9 @@ taken back stays in the model's history, with who took it back and when.
 
 What an edit does to the standard errors: a score that a person
 gave has none; interpolated, smoothed and scaled scores are linear in the old ones and get the error
-that follows (bins taken as independent); the nearest monotone or convex curve keeps the old errors,
-because a projection is not linear, and brings a curve no farther from the true one if that one has
-the shape.
+that follows (bins, and cells of pairs, taken as independent); the nearest monotone or convex curve
+keeps the old errors, because a projection is not linear, and brings a curve no farther from the
+true one if that one has the shape.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ import numpy as np
 from voile.errors import ModelError, SettingError, VoileError
 from voile.models.ebm.model import EBMModel
 from voile.models.ebm.operations import apply_edit, to_settings
+from voile.models.ebm.part_names import PartName, find_part
 from voile.models.history import REDO, REVERT, UNDO, Edit
 from voile.schema.columns import Level
 from voile.schema.dates import Moment
@@ -31,6 +32,9 @@ from voile.strict import is_text
 
 Range = tuple[float, float] | tuple[Moment, Moment]
 """Two ends of a number's range, or of a date's."""
+
+Side = Range | Sequence[Level | None] | Level | None
+"""Part of one side of a pair: a range, levels, or None for missing values."""
 
 
 class Editor:
@@ -43,6 +47,12 @@ class Editor:
     bound, with it. Of whole numbers and days both ends belong to the range; ends of dates are given
     as in ``Date``. A bin that a or b cuts through is split there, so that exactly the range
     changes; its private count, and the count's error, are divided by width.
+
+    A pair of columns is named by both, in either order: ``("age", "ward")``, or ``"age & ward"``
+    unless a column is called so. Parts of its grid are given by column, as in
+    ``where={"age": (30, 50), "ward": ["B", "C"]}``; a column left out means all of its values,
+    missing ones included, and None means missing values. Cells that a border cuts through are split
+    there, too; the counts of levels that were one part are divided evenly.
 
     ``output`` chooses a class of a model with three or more: its label or, if that is no label, its
     position. Without it, all classes change. A model of two classes has one score, that of the
@@ -83,21 +93,22 @@ class Editor:
 
     def set(
         self,
-        term: str,
+        term: PartName,
         value: float,
         *,
         between: Range | None = None,
         levels: Sequence[Level] | Level | None = None,
         missing: bool = False,
+        where: Mapping[str, Side] | None = None,
         output: object = None,
         why: str = "",
     ) -> Self:
-        """Give the score in a range, of some levels, or of missing values.
+        """Give the score in a range, of some levels, of missing values, or in part of a pair.
 
         Parameters
         ----------
-        term : str
-            Name of the column.
+        term : str or tuple of two str
+            Name of the column, or of both columns of a pair.
         value : float
             The score, finite. It has no noise: its standard error becomes 0.
         between : pair of float or dates, or None
@@ -106,23 +117,23 @@ class Editor:
             Levels of a category; "(other)" stands for those that are not listed.
         missing : bool
             Missing values. Exactly one of `between`, `levels` and `missing` must be given.
+        where : mapping of str to range, levels or None, or None
+            Of a pair, instead: the part of one column or of both.
         """
-        if (between is not None) + (levels is not None) + bool(missing) != 1:
-            raise SettingError(
-                "An edit 'set' needs exactly one of between=(a, b), levels=[...] and missing=True."
-            )
-        settings: dict[str, Any] = {"value": value}
-        if between is not None:
-            settings["between"] = between
-        elif levels is not None:
-            single = isinstance(levels, (str, int, float, np.generic))
-            settings["levels"] = [levels] if single else levels
-        else:
-            settings["missing"] = True
-        return self._apply("set", term, why, output=output, **settings)
+        return self._apply(
+            "set",
+            term,
+            why,
+            value=value,
+            between=between,
+            levels=_listed(levels),
+            missing=True if missing else None,
+            where=where,
+            output=output,
+        )
 
     def interpolate(
-        self, term: str, between: Range, *, output: object = None, why: str = ""
+        self, term: PartName, between: Range, *, output: object = None, why: str = ""
     ) -> Self:
         """Draw a straight line over a range, from the bin before it to the bin after it.
 
@@ -132,10 +143,11 @@ class Editor:
 
     def smooth(
         self,
-        term: str,
+        term: PartName,
         strength: float = 1.0,
         between: Range | None = None,
         *,
+        where: Mapping[str, Side] | None = None,
         output: object = None,
         why: str = "",
     ) -> Self:
@@ -143,18 +155,23 @@ class Editor:
 
         Parameters
         ----------
-        term : str
-            Name of a numeric column.
+        term : str or tuple of two str
+            Name of a numeric column, or a pair with one at least. A pair is smoothed along each of
+            its numbers and ordered levels; levels without an order each by themselves.
         strength : float
             > 0, without a unit: 1 evens out neighbours, 1000 leaves a gentle curve.
         between : pair of float or None
             Only this range; scores outside neither change nor matter.
+        where : mapping of str to range, levels or None, or None
+            The same of a pair, by column.
         """
-        return self._apply("smooth", term, why, strength=strength, between=between, output=output)
+        return self._apply(
+            "smooth", term, why, strength=strength, between=between, where=where, output=output
+        )
 
     def monotone(
         self,
-        term: str,
+        term: PartName,
         direction: Literal["increasing", "decreasing"] = "increasing",
         between: Range | None = None,
         *,
@@ -168,7 +185,7 @@ class Editor:
 
     def convex(
         self,
-        term: str,
+        term: PartName,
         shape: Literal["convex", "concave"] = "convex",
         *,
         output: object = None,
@@ -177,16 +194,19 @@ class Editor:
         """Take the nearest curve that bends only upwards ("convex") or downwards ("concave")."""
         return self._apply("convex", term, why, shape=shape, output=output)
 
-    def drop(self, term: str, *, why: str = "") -> Self:
+    def drop(self, term: PartName, *, why: str = "") -> Self:
         """Take a column out of the model: all its scores become 0, missing values included.
+
+        So do those of all pairs that it is in: predictions no longer need the column. A pair that
+        is dropped by its own name leaves both columns as they are.
 
         The intercept stays: scores are centred in training, so the mean that would have to be added
         is about 0. After other edits it may not be, and predictions then shift by it.
         """
         return self._apply("drop", term, why)
 
-    def scale(self, term: str, factor: float, *, output: object = None, why: str = "") -> Self:
-        """Multiply all scores of a column, and their standard errors, by a finite factor."""
+    def scale(self, term: PartName, factor: float, *, output: object = None, why: str = "") -> Self:
+        """Multiply all scores of a column or pair, and their errors, by a finite factor."""
         return self._apply("scale", term, why, factor=factor, output=output)
 
     # -- and back -------------------------------------------------------------------------------
@@ -233,8 +253,9 @@ class Editor:
         made = self._edit(move, "" if change is None else change.term, why, about)
         self._model = replace(model, history=(*self._model.history, made))
 
-    def _apply(self, what: str, term: str, why: str, **settings: object) -> Self:
-        edit = self._edit(what, term, why, to_settings(self._model, settings))
+    def _apply(self, what: str, term: PartName, why: str, **settings: object) -> Self:
+        name = find_part(self._model, term).name
+        edit = self._edit(what, name, why, to_settings(self._model, settings))
         changed = apply_edit(self._model, edit)
         self._past.append(_EditStep(self._model, edit))
         self._future.clear()
@@ -285,6 +306,11 @@ def _before_last_edit(model: EBMModel) -> EBMModel:
     if model.original is None:
         raise ModelError("There is nothing to undo: the model is as it was trained.")
     return replay(model.original, model.edits[:-1])
+
+
+def _listed(levels: object) -> object:
+    """A single level as a list of it."""
+    return [levels] if isinstance(levels, str | int | float | np.generic) else levels
 
 
 def _user() -> str:

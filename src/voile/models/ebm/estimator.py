@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -27,6 +27,7 @@ from voile.privacy.ledger import Ledger
 from voile.schema import Category, Level, Number, Schema
 
 Auto = Literal["auto"]
+Floats = NDArray[np.float64]
 
 _NO_LARGEST = (
     "Weights need a public largest value, so that no row counts for more: weights above 1 count as "
@@ -77,9 +78,18 @@ class _EBM(PrivateEstimator):
     def _train(self, job: FitJob, settings: Settings) -> EBMModel:
         return fit_model(job, settings)
 
-    def _scores(self, X: object) -> NDArray[np.float64]:
-        columns = self._encode(X)  # first: it says what is wrong before a fit
-        return self.model_.scores(columns)
+    def _answer(self, X: object, answer: Callable[[Floats], NDArray[Any]]) -> NDArray[Any]:
+        """What is made of the scores of all rows, part by part: between, only a part is held."""
+        rows = self._read(X)  # first: it says what is wrong before a fit
+        model, start = self.model_, 0
+        result: NDArray[Any] = np.zeros(0)
+        for columns in rows.parts(model.rows_at_once):
+            part = answer(model.scores(columns))
+            if start == 0:
+                result = np.empty((rows.rows, *part.shape[1:]), dtype=part.dtype)
+            result[start : start + len(part)] = part
+            start += len(part)
+        return result
 
     # -- the model ----------------------------------------------------------------------------
 
@@ -157,7 +167,7 @@ class EBMClassifier(ClassifierMixin, _EBM):  # type: ignore[misc]
     rounds : int or "auto"
         Looks at the rows; 20, or 26 for regression (300 epochs for "cyclic").
     bins : int or "auto"
-        Most intervals of a number, by the noised row count and the noise: between 6 and 64.
+        Most intervals of a number, by the noised row count and the noise: between 6 and 96.
     monotone : mapping of column name to "increasing" or "decreasing", optional
     largest_weight : float, optional
         Largest ``sample_weight`` a row can have, a public fact: a larger one counts as this, and
@@ -241,21 +251,25 @@ class EBMClassifier(ClassifierMixin, _EBM):  # type: ignore[misc]
         """
         return self._fit(X, y, **self._weighing(sample_weight))
 
-    def decision_function(self, X: object) -> NDArray[np.float64]:
+    def decision_function(self, X: object) -> Floats:
         """Log-odds of the last of two `classes_`, (rows,); of more, scores, (rows, classes)."""
-        scores = self._scores(X)
+        return self._answer(X, self._decide)
+
+    def _decide(self, scores: Floats) -> Floats:
         if scores.shape[1] > 1:
             return scores
         return self._by_class(np.column_stack([-scores[:, 0], scores[:, 0]]))[:, 1]
 
-    def predict_proba(self, X: object) -> NDArray[np.float64]:
+    def predict_proba(self, X: object) -> Floats:
         """Probability of each class, shape (rows, classes)."""
-        scores = self._scores(X)
+        return self._answer(X, self._chances)
+
+    def _chances(self, scores: Floats) -> Floats:
         return self._by_class(self.model_.respond(scores))
 
     def predict(self, X: object) -> NDArray[Any]:
         """Most probable class of each row, shape (rows,)."""
-        places = np.argmax(self.predict_proba(X), axis=1)
+        places = self._answer(X, lambda scores: np.argmax(self._chances(scores), axis=1))
         chosen: NDArray[Any] = self.classes_[places]
         return chosen
 
@@ -284,10 +298,9 @@ class EBMRegressor(RegressorMixin, _EBM):  # type: ignore[misc]
     def _expected_target(self) -> Number | Category:
         return Number()
 
-    def predict(self, X: object) -> NDArray[np.float64]:
+    def predict(self, X: object) -> Floats:
         """Predicted target of each row, inside the target's bounds, shape (rows,)."""
-        scores = self._scores(X)
-        return self.model_.respond(scores)
+        return self._answer(X, lambda scores: self.model_.respond(scores))
 
 
 def load_estimator(data: Any) -> EBMClassifier | EBMRegressor:

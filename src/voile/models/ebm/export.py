@@ -1,4 +1,4 @@
-"""The scores of a model as a table: as records, as CSV, and as an Excel file a person can read.
+"""The scores of a model as a table: as CSV, and as an Excel file a person can read.
 
 Names of columns, levels and classes are other people's text, and a spreadsheet runs text that
 begins with =, +, - or @ as a formula. In Excel files such text is marked as text. CSV has no such
@@ -11,9 +11,8 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import astuple, dataclass
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -21,104 +20,25 @@ import numpy as np
 
 from voile.errors import MissingExtra, ModelError
 from voile.models.ebm.model import EBMModel, Term
+from voile.models.ebm.score_rows import (
+    HEADER,
+    PAIR_HEADER,
+    PairRow,
+    ScoreRow,
+    outputs_of,
+    pair_table,
+    score_table,
+)
 from voile.models.history import tell_edits
 from voile.models.json_files import replace_file
-from voile.schema import Category, Date, Number
-from voile.schema.value_texts import value_text
+from voile.schema import Category
 
-HEADER = (
-    "term",
-    "bin",
-    "from",
-    "to",
-    "level",
-    "output",
-    "score",
-    "standard error",
-    "private count",
-)
+_SECOND = ("second bin", "second from", "second to", "second level")
+"""Further columns of a CSV file with pairs."""
 
 _FORMULA_STARTS = frozenset("=+-@＝＋－＠")
 _MOST_SHEET_ROWS = 1_048_576
 _LARGEST_EXACT = 2**53
-
-
-@dataclass(frozen=True)
-class ScoreRow:
-    """One score of a model.
-
-    Attributes
-    ----------
-    term : str
-        Name of the column.
-    label : str
-        A readable name of the bin.
-    lower, upper : float, str or None
-        The bin's interval, for a number: lower <= value < upper (in the last bin, <= upper). Of
-        dates as ISO 8601 text.
-    level : str, int, float, bool or None
-        The bin's level, for a category.
-    output : object
-        The class whose score it is (of two classes: the second); None for regression.
-    score, standard_error : float
-        In units of the score, and its standard deviation by privacy noise and sampling (by the
-        noise alone for models from before).
-    count : float
-        Privately estimated rows in the bin.
-    """
-
-    term: str
-    label: str
-    lower: float | str | None
-    upper: float | str | None
-    level: object
-    output: object
-    score: float
-    standard_error: float
-    count: float
-
-
-def score_table(model: EBMModel) -> list[ScoreRow]:
-    """All scores: terms in order, their bins in order, and of each bin the outputs."""
-    return [
-        ScoreRow(
-            term=term.name,
-            label=label,
-            lower=lower,
-            upper=upper,
-            level=level,
-            output=output,
-            score=float(term.scores[bin_, column]),
-            standard_error=float(term.errors[bin_, column]),
-            count=float(term.counts[bin_]),
-        )
-        for term in model.terms
-        for bin_, (label, lower, upper, level) in enumerate(_bins(term))
-        for column, output in enumerate(_outputs(model))
-    ]
-
-
-def _bins(term: Term) -> list[tuple[str, float | str | None, float | str | None, object]]:
-    """Label, lower and upper end, and level of each bin."""
-    if isinstance(term.column, Number):
-        edges: list[Any] = [float(edge) for edge in term.edges]
-        if isinstance(term.column, Date):
-            edges = [value_text(edge, "time").replace(" ", "T") for edge in edges]
-        ends: list[Any] = [*pairwise(edges), (None, None)]
-        return [(label, *end, None) for label, end in zip(term.labels, ends, strict=True)]
-    levels = [*(term.column.levels or ()), None, None]
-    return [(label, None, None, level) for label, level in zip(term.labels, levels, strict=True)]
-
-
-def _outputs(model: EBMModel) -> tuple[object, ...]:
-    """Whose scores the outputs are."""
-    match model.link:
-        case "identity":
-            return (None,)
-        case "logit":
-            return model.classes[1:]
-        case "softmax":
-            return model.classes
 
 
 # -- CSV ----------------------------------------------------------------------------------------
@@ -127,7 +47,9 @@ def _outputs(model: EBMModel) -> tuple[object, ...]:
 def write_csv(model: EBMModel, path: str | Path) -> Path:
     """Write all scores as CSV (UTF-8, one header line), and return the path.
 
-    What does not apply is empty. Text that a spreadsheet could run has an apostrophe in front.
+    A line for each bin of a column, then for each cell of a pair, if the model has pairs: the usual
+    columns are then about the pair's first side, and further ones about its second. What does not
+    apply is empty. Text that a spreadsheet could run has an apostrophe in front.
 
     Raises
     ------
@@ -138,13 +60,24 @@ def write_csv(model: EBMModel, path: str | Path) -> Path:
     def fill(place: Path) -> None:
         with place.open("w", encoding="utf-8", newline="") as stream:
             writer = csv.writer(stream)
-            writer.writerow(HEADER)
-            writer.writerows(
-                [_harmless(value) if isinstance(value, str) else value for value in astuple(row)]
-                for row in score_table(model)
-            )
+            for line in _csv_lines(model):
+                writer.writerow([_harmless(one) if isinstance(one, str) else one for one in line])
 
     return replace_file(path, fill)
+
+
+def _csv_lines(model: EBMModel) -> Iterator[tuple[object, ...]]:
+    """The header and all scores; pairs have the same columns, and more for their second side."""
+    more = _SECOND if model.pairs else ()
+    yield (*HEADER, *more)
+    for row in score_table(model):
+        yield (*astuple(row), *(None for _ in more))
+    for pair in pair_table(model):
+        yield (
+            *(pair.pair, pair.label, pair.lower, pair.upper, pair.levels, pair.output),
+            *(pair.score, pair.standard_error, pair.count),
+            *(pair.second_label, pair.second_lower, pair.second_upper, pair.second_levels),
+        )
 
 
 def _harmless(text: str) -> str:
@@ -159,7 +92,8 @@ def _harmless(text: str) -> str:
 def write_excel(model: EBMModel, path: str | Path) -> Path:
     """Write an Excel file for a person to read, and return its path.
 
-    The sheet "Scores" has one line per score; "How to read this" has the intercept, the formula, an
+    The sheet "Scores" has one line per score of a column, "Pairs" one per score of a pair, if there
+    are some; "How to read this" has the intercept, the formula, an
     example worked out, the changes that people made, and the receipt.
 
     Raises
@@ -175,25 +109,21 @@ def write_excel(model: EBMModel, path: str | Path) -> Path:
     except ImportError as error:
         raise MissingExtra("openpyxl", "excel") from error
 
-    rows = score_table(model)
-    if len(rows) >= _MOST_SHEET_ROWS:
-        raise ModelError(
-            f"The model has {len(rows)} scores, more than an Excel sheet has lines: use write_csv."
-        )
+    sheets: list[tuple[str, tuple[str, ...], Sequence[ScoreRow | PairRow]]] = [
+        ("Scores", HEADER, score_table(model))
+    ]
+    if model.pairs:
+        sheets.append(("Pairs", PAIR_HEADER, pair_table(model)))
+    for _, _, rows in sheets:
+        if len(rows) >= _MOST_SHEET_ROWS:
+            raise ModelError(
+                f"The model has {len(rows)} scores, more than an Excel sheet has lines: use "
+                "write_csv."
+            )
     book = Workbook()
-    scores = book.active
-    scores.title = "Scores"
-    lines = [tuple(name.capitalize() for name in HEADER), *map(astuple, rows)]
-    for number, line in enumerate(lines, 1):
-        for position, value in enumerate(line, 1):
-            _fill_cell(scores.cell(number, position), value)
-    for cell in scores[1]:
-        cell.font = Font(bold=True)
-    scores.freeze_panes = "A2"
-    scores.auto_filter.ref = scores.dimensions
-    for column in scores.columns:
-        longest = max(len(_shown(cell.value)) for cell in column)
-        scores.column_dimensions[column[0].column_letter].width = min(max(longest + 2, 9), 50)
+    book.remove(book.active)
+    for title, header, rows in sheets:
+        _fill_sheet(book.create_sheet(title), header, rows)
 
     guide = book.create_sheet("How to read this")
     guide.column_dimensions["A"].width = 34
@@ -207,6 +137,23 @@ def write_excel(model: EBMModel, path: str | Path) -> Path:
             elif text_line.style == "code":
                 cell.font = Font(name="Courier New")
     return replace_file(path, book.save)
+
+
+def _fill_sheet(sheet: Any, header: tuple[str, ...], rows: Sequence[ScoreRow | PairRow]) -> None:
+    """Write a table that can be filtered, under a header that stays in sight."""
+    from openpyxl.styles import Font
+
+    lines = [tuple(name.capitalize() for name in header), *map(astuple, rows)]
+    for number, line in enumerate(lines, 1):
+        for position, value in enumerate(line, 1):
+            _fill_cell(sheet.cell(number, position), value)
+    for cell in sheet[1]:
+        cell.font = Font(bold=True)
+    sheet.freeze_panes = "A2"
+    sheet.auto_filter.ref = sheet.dimensions
+    for column in sheet.columns:
+        longest = max(len(_shown(cell.value)) for cell in column)
+        sheet.column_dimensions[column[0].column_letter].width = min(max(longest + 2, 9), 50)
 
 
 def _fill_cell(cell: Any, value: object) -> None:
@@ -259,12 +206,15 @@ _MEANING = {
 def _guide(model: EBMModel) -> list[_GuideLine]:
     """What a reader needs to use the scores by hand."""
     formula, unit = _MEANING[model.link]
-    outputs = _outputs(model)
+    outputs = outputs_of(model)
     lines = [
         _GuideLine(("How to read this model",), "title"),
-        _GuideLine((formula,)),
+        _GuideLine((formula.replace("all terms", "all terms and pairs"),))
+        if model.pairs
+        else _GuideLine((formula,)),
         _GuideLine((unit,)),
         _GuideLine(("Of each term, one score applies: that of the bin the value is in.",)),
+        *_pair_lines(model),
         _GuideLine(("Intervals include their lower end, the last one also its upper end.",)),
         _GuideLine(
             ("A standard error says how far privacy noise and sampling may have moved a score.",)
@@ -289,8 +239,18 @@ def _guide(model: EBMModel) -> list[_GuideLine]:
     return lines
 
 
+def _pair_lines(model: EBMModel) -> list[_GuideLine]:
+    if not model.pairs:
+        return []
+    told = "Of each pair of columns (sheet Pairs), too: that of the cell both values are in."
+    return [_GuideLine((told,))]
+
+
 def _worked_example(model: EBMModel, outputs: Sequence[object]) -> list[_GuideLine]:
-    """The prediction for a made-up row: the most frequent bin of every term."""
+    """The prediction for a made-up row: the most frequent bin of every term.
+
+    Pairs have other bins: theirs is the cell that the middles of those bins are in.
+    """
     names = tuple("score" if output is None else f"score of {output}" for output in outputs)
     lines = [
         _GuideLine(("An example: a row in the most frequent bin of every term",), "title"),
@@ -298,10 +258,17 @@ def _worked_example(model: EBMModel, outputs: Sequence[object]) -> list[_GuideLi
         _GuideLine(("intercept", None, *map(float, model.intercept))),
     ]
     total = np.array(model.intercept)
+    row: dict[str, Any] = {}
     for term in model.terms:
         bin_ = int(np.argmax(term.counts))
         total = total + term.scores[bin_]
+        row[term.name] = np.array([_value_in(term, bin_)])
         lines.append(_GuideLine((term.name, term.labels[bin_], *map(float, term.scores[bin_]))))
+    for pair in model.pairs:
+        i, j = (int(found[0]) for found in pair.find_cells(*(row[name] for name in pair.columns)))
+        total = total + pair.scores[i, j]
+        label = f"{pair.first.labels[i]} & {pair.second.labels[j]}"
+        lines.append(_GuideLine((pair.name, label, *map(float, pair.scores[i, j]))))
     lines.append(_GuideLine(("sum", None, *map(float, total))))
     response = model.respond(total[None, :])
     if isinstance(model.schema.target, Category):
@@ -312,3 +279,10 @@ def _worked_example(model: EBMModel, outputs: Sequence[object]) -> list[_GuideLi
     else:
         lines.append(_GuideLine(("prediction", float(response[0]))))
     return lines
+
+
+def _value_in(term: Term, bin_: int) -> float:
+    """An encoded value in a bin: the middle of an interval, or a level's code."""
+    if isinstance(term.column, Category):
+        return float(bin_)
+    return float("nan") if bin_ == term.bins - 1 else float(term.edges[bin_ : bin_ + 2].mean())

@@ -9,115 +9,43 @@ The format::
                 "scores": [[-0.8], [0.3], [0.0]], "standard_errors": ...,
                 "counts": [120.4, 300.1, 0.0], "count_errors": ...},
                {"name": "job", "kind": "category", "levels": ["clerk", "nurse"], ...}],
+     "pairs": [{"first": {"name": "age", "kind": "number", "edges": [17.0, 40.0, 90.0]},
+                "second": {"name": "job", "kind": "category", "groups": [0, 1, 2, 2]},
+                "scores": [[[0.1], [-0.1], [0.0]], ...], "standard_errors": ..., "counts": ...,
+                "count_errors": ..., "whole_errors": ..., "evidence": ...}],
      "schema": ..., "receipt": ...,
      "edits": [{"what": "set", "term": "age", "settings": {...}, "why": "", "who": "", "when": ""}],
      "original": {"intercept": ..., "intercept_errors": ..., "terms": ...},
      "settings": ...}
 
-Bins are in the order of `Term`. Floats come back to the bit. JSON has no infinity, so an error that
-is infinite (nothing is known) is ``null``. ``original`` is there only if people edited the model,
-``history`` only if they took edits back (it has the form of ``edits``, which are those in force),
-and ``settings`` only if those of the training are known (`voile.models.training_settings`).
-Whatever the reader does not know, it refuses: a model decides about people, so a damaged file must
-not be guessed at.
+Bins are in the order of `Term`, cells in that of `PairTerm`: ``groups`` has the part of each level,
+of other levels and of missing values. Floats come back to the bit. JSON has no infinity, so an
+error that is infinite (nothing is known) is ``null``. ``pairs`` is there only if the model has
+some, ``original`` only if people edited the model, ``history`` only if they took edits back (it has
+the form of ``edits``, which are those in force), and ``settings`` only if those of the training are
+known (`voile.models.training_settings`). Whatever the reader does not know, it refuses: a model
+decides about people, so a damaged file must not be guessed at.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, ClassVar, Literal, Self
-
-import numpy as np
+from typing import Annotated, Any, ClassVar, Self
 
 from voile.arrays import Array, Floats, freeze_arrays
 from voile.codec import Order
 from voile.errors import ModelError
-from voile.models.ebm.evidence import TermEvidence
 from voile.models.ebm.model import EBMModel, Link, Term
+from voile.models.ebm.saved_pair import SavedPair, build_pairs, check_same_pairs
+from voile.models.ebm.saved_term import SavedTerm, check_size
 from voile.models.history import MOVES, Edit
 from voile.models.json_files import MODEL
-from voile.models.saved_model import LARGEST, SavedModel, is_same
-from voile.schema import Category, Number, Schema
+from voile.models.saved_model import SavedModel
+from voile.schema import Number, Schema
 from voile.stored import Stored
 from voile.strict import show
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class SavedTerm:
-    """What stands in the file of a term: see `Term`; a number has edges, a category levels."""
-
-    name: str
-    kind: Literal["number", "category"]
-    edges: Annotated[Floats | None, Array("edges", most=math.inf), Stored(optional=True)] = None
-    levels: Annotated[tuple[object, ...] | None, Stored(optional=True)] = None
-    scores: Annotated[Floats, Array("bins", "outputs", most=math.inf)]
-    standard_errors: Annotated[
-        Floats, Array("bins", "outputs", least=0.0, most=math.inf, null=math.inf)
-    ]
-    counts: Annotated[Floats, Array("bins", least=0.0, most=LARGEST)]
-    count_errors: Annotated[Floats, Array("bins", least=0.0, most=LARGEST, null=math.inf)]
-    whole_errors: Annotated[
-        Floats | None,
-        Array("bins", "outputs", least=0.0, most=math.inf, null=math.inf),
-        Stored(optional=True),
-    ] = None
-    evidence: Annotated[TermEvidence | None, Stored(optional=True)] = None
-
-    @classmethod
-    def of(cls, term: Term) -> Self:
-        """What is written of a term."""
-        column, number = term.column, isinstance(term.column, Number)
-        return cls(
-            name=term.name,
-            kind="number" if number else "category",
-            edges=term.edges if number else None,
-            levels=tuple(column.levels or ()) if isinstance(column, Category) else None,
-            scores=term.scores,
-            standard_errors=term.standard_errors,
-            counts=term.counts,
-            count_errors=term.count_errors,
-            whole_errors=term.whole_errors,
-            evidence=term.evidence,
-        )
-
-    @property
-    def bins(self) -> int:
-        """Number of bins, those for other and missing values included."""
-        if self.edges is not None:
-            return len(self.edges)  # one more than intervals: missing values have their own bin
-        return len(self.levels or ()) + 2
-
-    def build(self, schema: Schema, where: str) -> Term:
-        """The term, if it fits the schema (ModelError)."""
-        column, where = schema[self.name], f"term {self.name!r} of {where}"
-        kind = "number" if isinstance(column, Number) else "category"
-        if self.kind != kind or (self.edges is None) == (self.levels is None):
-            raise ModelError(f"In {where}, 'kind' must be {kind!r}, as in the schema.")
-        if isinstance(column, Number):
-            edges = self.edges if self.edges is not None else np.empty(0)
-            if len(edges) < 2 or edges[0] != column.lower or edges[-1] != column.upper:
-                raise ModelError(f"The 'edges' of {where} must begin and end at {column!r}.")
-            if not (np.diff(edges) > 0).all():
-                raise ModelError(f"The 'edges' of {where} must increase strictly.")
-        elif self.levels is None or not is_same(self.levels, column.levels or ()):
-            raise ModelError(f"The 'levels' of {where} are not those of the schema.")
-        for name in ("scores", "standard_errors"):
-            _check_size(getattr(self, name), schema, f"'{name}' of {where}")
-        if self.evidence is not None and self.evidence.estimates.shape != self.scores.shape:
-            raise ModelError(f"The 'evidence' of {where} must have its bins and outputs.")
-        return Term(
-            name=self.name,
-            column=column,
-            cuts=np.empty(0) if self.edges is None else self.edges[1:-1],
-            scores=self.scores,
-            standard_errors=self.standard_errors,
-            counts=self.counts,
-            count_errors=self.count_errors,
-            whole_errors=self.whole_errors,
-            evidence=self.evidence,
-        )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -132,6 +60,7 @@ class SavedScores:
         Stored(optional=True),
     ] = None
     terms: tuple[SavedTerm, ...]
+    pairs: Annotated[tuple[SavedPair, ...], Stored(optional=True)] = ()
 
     def __post_init__(self) -> None:
         freeze_arrays(self, MODEL)
@@ -139,6 +68,8 @@ class SavedScores:
             freeze_arrays(term, MODEL, self)
             if term.evidence is not None:
                 freeze_arrays(term.evidence, MODEL)
+        for pair in self.pairs:
+            pair.freeze(self)
 
     @property
     def outputs(self) -> int:
@@ -154,11 +85,19 @@ class SavedScores:
                     f"Term {term.name!r} of the model has another column than the schema says: "
                     f"{term.column!r} and {model.schema.get(term.name)!r}."
                 )
+        for pair in model.pairs:
+            for side in (pair.first, pair.second):
+                if model.schema.get(side.name) != side.column:
+                    raise ModelError(
+                        f"Pair {pair.name!r} of the model has another column than the schema says: "
+                        f"{side.column!r} and {model.schema.get(side.name)!r}."
+                    )
         return {
             "intercept": model.intercept,
             "intercept_errors": model.intercept_errors,
             "whole_intercept_errors": model.whole_intercept_errors,
             "terms": tuple(map(SavedTerm.of, model.terms)),
+            "pairs": tuple(map(SavedPair.of, model.pairs)),
         }
 
     def build_terms(self, schema: Schema, where: str) -> tuple[Term, ...]:
@@ -170,7 +109,7 @@ class SavedScores:
                 f"{', '.join(map(repr, schema))}. Got {show(names)} instead."
             )
         for name in ("intercept", "intercept_errors"):
-            _check_size(getattr(self, name), schema, f"'{name}' of {where}")
+            check_size(getattr(self, name), schema, f"'{name}' of {where}")
         return tuple(term.build(schema, where) for term in self.terms)
 
 
@@ -208,22 +147,25 @@ class SavedEBM(SavedScores, SavedModel[EBMModel]):
     def build(self) -> EBMModel:
         """The model, if all its parts fit each other (ModelError)."""
         self._check_link()
-        _check_edits(self.edits, self.schema, "'edits'")
-        _check_edits(self.history, self.schema, "'history'", MOVES)
+        model, original = self._build_scores(self, "the model"), None
+        if self.original is not None:
+            if self.original.outputs != self.outputs:
+                raise ModelError(
+                    "The original of a model has other outputs: use an undamaged copy."
+                )
+            original = self._build_scores(self.original, "the original")
+            check_same_pairs(model.pairs, original.pairs)
+        _check_edits(self.edits, model.parts, "'edits'")
+        _check_edits(self.history, model.parts, "'history'", MOVES)
         if self.history:
             _check_history(self.history, self.edits)
-        if bool(self.edits) != (self.original is not None):
+        if bool(self.edits) != (original is not None):
             raise ModelError(
                 "A model has 'edits' if and only if it has its 'original'. One of them is missing: "
                 "use an undamaged copy."
             )
-        model = replace(self._build_scores(self, "the model"), history=self.history or self.edits)
-        if self.original is None:
-            return model
-        if self.original.outputs != self.outputs:
-            raise ModelError("The original of a model has other outputs: use an undamaged copy.")
-        original = self._build_scores(self.original, "the original")
-        return replace(model, edits=self.edits, original=original)
+        history = self.history or self.edits
+        return replace(model, edits=self.edits, original=original, history=history)
 
     def _build_scores(self, scores: SavedScores, where: str) -> EBMModel:
         return EBMModel(
@@ -234,6 +176,7 @@ class SavedEBM(SavedScores, SavedModel[EBMModel]):
             schema=self.schema,
             receipt=self.receipt,
             whole_intercept_errors=scores.whole_intercept_errors,
+            pairs=build_pairs(scores.pairs, self.schema, where),
         )
 
     def _check_link(self) -> None:
@@ -255,15 +198,6 @@ class SavedEBM(SavedScores, SavedModel[EBMModel]):
             )
 
 
-def _check_size(table: Floats, schema: Schema, where: str) -> None:
-    """Refuse numbers far beyond any noise; of a regression, scores are in the target's unit."""
-    target, most = schema.target, LARGEST
-    if isinstance(target, Number) and target.lower is not None and target.upper is not None:
-        most *= max(1.0, abs(target.lower), abs(target.upper))
-    if (np.abs(table[np.isfinite(table)]) > most).any():
-        raise ModelError(f"In a model, {where} must be finite numbers up to {most:g}.")
-
-
 def _check_original(model: EBMModel) -> None:
     """Refuse an original that the file could not tell apart from the model."""
     original = model.original
@@ -283,12 +217,12 @@ def _check_original(model: EBMModel) -> None:
 
 
 def _check_edits(
-    edits: tuple[Edit, ...], schema: Schema, where: str, moves: tuple[str, ...] = ()
+    edits: tuple[Edit, ...], known: Sequence[str], where: str, moves: tuple[str, ...] = ()
 ) -> None:
     """Refuse edits of terms that the model does not have, and what takes some back elsewhere."""
     for edit in edits:
         everywhere = edit.what in moves and edit.term == ""
-        if not everywhere and edit.term not in schema:
+        if not everywhere and edit.term not in known:
             raise ModelError(f"In {where}, the model has no term {show(edit.term)}.")
         if edit.what in MOVES and edit.what not in moves:
             raise ModelError(f"In {where} stands {edit.what!r}, which is no edit of a term.")

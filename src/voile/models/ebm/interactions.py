@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Literal
 
+import numpy as np
+
 from voile.errors import SchemaError, SettingError
 from voile.schema import Schema
 
@@ -56,12 +58,12 @@ def read_interactions(given: object) -> Interactions | None:
     """The setting as a number, or a tuple of pairs of names; None for 'auto' (SettingError)."""
     if given is None or (isinstance(given, str) and given == "auto"):
         return None
-    if isinstance(given, int) and not isinstance(given, bool):
+    if isinstance(given, int | np.integer) and not isinstance(given, bool):
         if not 0 <= given <= _MOST_NAMED:
             raise SettingError(
                 f"The number of 'interactions' must be from 0 to {_MOST_NAMED}. Got {given!r}."
             )
-        return given
+        return int(given)
     if isinstance(given, str) or not isinstance(given, Sequence):
         raise SettingError(f"{_WANTED} Got {given!r} instead.")
     pairs: list[tuple[str, str]] = []

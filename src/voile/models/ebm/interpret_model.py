@@ -6,6 +6,7 @@ Conversion goes one way and through public attributes alone. Predictions agree, 
 - Levels are text there: 1, 1.0 and True are all "1", also for a text column that holds "1"; truth
   values in one column with text or whole numbers are not recognised.
 - Dates and times must be given as numbers, in seconds as in Voile.
+- Of three or more classes, interpret warns and leaves pairs out when it explains.
 - `interpret.glassbox.merge_ebms` centres scores anew, and forgets those of bins without a count.
 
 Privacy does not change: only released values are passed on. But interpret keeps no receipt. To
@@ -21,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.errors import MissingExtra, ModelError
+from voile.models.ebm.interpret_pairs import pair_cuts, rearrange_pairs
 from voile.models.ebm.model import EBMModel, Term
 from voile.schema import Category, Number
 from voile.schema.columns import Level
@@ -52,22 +54,39 @@ def to_interpret(model: EBMModel) -> Any:
         raise MissingExtra("interpret-core", "interpret") from error
 
     names = [term.name for term in model.terms]
+    pairs = rearrange_pairs(model)
     types = ["continuous" if isinstance(t.column, Number) else "nominal" for t in model.terms]
     kind = (
         ExplainableBoostingRegressor if model.link == "identity" else ExplainableBoostingClassifier
     )
-    # No interactions: fitting it again would otherwise add some that this model has not.
-    machine = kind(feature_names=names, feature_types=types, interactions=0, outer_bags=1)
+    # Fitting it again would otherwise add other interactions than this model has.
+    interactions = [pair.features for pair in pairs] or 0
+    machine = kind(
+        feature_names=names, feature_types=types, interactions=interactions, outer_bags=1
+    )
     machine.n_features_in_ = len(names)
     machine.feature_names_in_ = list(names)
     machine.feature_types_in_ = list(types)
     machine.feature_bounds_ = np.array([_bounds(term) for term in model.terms])
-    machine.bins_ = [[_bins(term)] for term in model.terms]
-    machine.term_features_ = [(position,) for position in range(len(names))]
-    machine.term_names_ = list(names)
-    machine.bin_weights_ = [_weights(term) for term in model.terms]
-    machine.term_scores_ = [_rearrange(term, term.scores) for term in model.terms]
-    machine.standard_deviations_ = [_rearrange(t, t.standard_errors) for t in model.terms]
+    cuts = pair_cuts(model)
+    machine.bins_ = [[_bins(t), *([cuts[t.name]] if t.name in cuts else [])] for t in model.terms]
+    machine.term_features_ = [
+        *((position,) for position in range(len(names))),
+        *(pair.features for pair in pairs),
+    ]
+    machine.term_names_ = [*names, *(pair.name for pair in pairs)]
+    machine.bin_weights_ = [
+        *(_weights(term) for term in model.terms),
+        *(pair.weights for pair in pairs),
+    ]
+    machine.term_scores_ = [
+        *(_rearrange(term, term.scores) for term in model.terms),
+        *(pair.scores for pair in pairs),
+    ]
+    machine.standard_deviations_ = [
+        *(_rearrange(term, term.standard_errors) for term in model.terms),
+        *(pair.errors for pair in pairs),
+    ]
     machine.bagged_scores_ = [scores[None].copy() for scores in machine.term_scores_]
     # Merging weighs machines by this: the rows behind each, as far as they are known.
     machine.bag_weights_ = np.array([np.mean([w.sum() for w in machine.bin_weights_])])

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from voile.models.ebm.binning import ColumnBins
 from voile.models.ebm.grid_counts import GridCounts
 from voile.models.ebm.interactions import WantedPairs
-from voile.models.ebm.losses import SquaredLoss, TrainingLoss
+from voile.models.ebm.losses import TrainingLoss
 from voile.models.ebm.pair_cells import PairCells, all_offsets
 from voile.models.ebm.pair_choice import (
     Candidate,
@@ -28,10 +28,9 @@ from voile.models.ebm.pair_choice import (
     score_candidates,
     worth_choosing,
 )
-from voile.models.ebm.pair_grid import Grid, ReleasedPair, make_grid
+from voile.models.ebm.pair_grid import PairGrid, ReleasedPair, make_grid
 from voile.models.ebm.pair_sides import Side, make_side
 from voile.models.ebm.pair_training import (
-    UNIT,
     curve_projection,
     curves_in_cells,
     estimate_counts,
@@ -39,6 +38,7 @@ from voile.models.ebm.pair_training import (
     parts_per_side,
     purify,
     start_pair,
+    unit_of_pairs,
 )
 from voile.models.ebm.queries import BinLayout, ResidualSums, whole_mixing
 from voile.models.ebm.settings import CHOICE_ACCESS, GRIDS_ACCESS, ROUNDS_ACCESS
@@ -64,6 +64,9 @@ class JoiningFacts:
     scores : ndarray of shape (cells, outputs)
     intercept : ndarray of shape (outputs,)
     loss : TrainingLoss
+    choosing : TrainingLoss
+        The same for the choice: of a number with the smaller clip, through which a few large
+        residuals hide less.
     spreads : ndarray of shape (terms, outputs)
         Variance of each column's scores over the rows.
     unit : float
@@ -83,6 +86,7 @@ class JoiningFacts:
     scores: Floats
     intercept: Floats
     loss: TrainingLoss
+    choosing: TrainingLoss
     spreads: Floats
     unit: float
     rows: float
@@ -108,19 +112,18 @@ class JoiningFacts:
     def spread_without(self, first: int, second: int) -> Floats:
         """Variance of all terms but two, shape (outputs, 1)."""
         rest = self.spreads.sum(axis=0) - self.spreads[first] - self.spreads[second]
-        return np.asarray(np.minimum(rest, 4.0)[:, None])
+        return np.asarray(np.clip(rest, 0.0, 4.0)[:, None])
 
     def own_error(self, k: int) -> float:
         """Mean squared error of a column's scores, by noise, sampling and smoothing."""
         term = self.terms[k]
-        return float(np.mean([term.weights @ one.variance for one in term.smoothed]))
+        assert term.smoothed is not None
+        return float(np.mean([term.weights @ one for one in term.smoothed.variance]))
 
     @property
     def pair_unit(self) -> float:
         """Typical variance of a pair's scores."""
-        if isinstance(self.loss, SquaredLoss):
-            return UNIT * self.loss.second_moment / self.loss.gain**2
-        return UNIT * self.unit
+        return unit_of_pairs(self.loss, self.unit)
 
 
 def join_pairs(
@@ -156,6 +159,8 @@ def join_pairs(
             return None
         named, candidates = _choose(wanted, facts, ask)
         if not named:
+            if not candidates:  # nothing was asked
+                spend_on_round(CHOICE_ACCESS)
             spend_on_round(GRIDS_ACCESS)
             return None
     return _start(named, candidates, facts, ask)
@@ -177,7 +182,7 @@ def _choose(
         candidates,
         sums,
         error,
-        facts.loss,
+        facts.choosing,
         facts.intercept,
         [facts.base(c.sides, c.cells.first, c.cells.second) for c in candidates],
         [facts.spread_without(c.cells.first, c.cells.second) for c in candidates],
@@ -193,7 +198,7 @@ def _release_contrasts(
     candidates: list[Candidate], facts: JoiningFacts, ask: Callable[[Query, str], Release]
 ) -> tuple[list[Floats], float]:
     """Noised contrasts of all candidates, and the noise of each."""
-    layout, outputs = facts.layout, len(facts.intercept)
+    layout, outputs, loss = facts.layout, len(facts.intercept), facts.choosing
     weight = 1.0 / np.sqrt(len(candidates))
     # The columns' own bins take no part in this access: their matrices have no rows.
     none = [np.zeros((0, int(width)), dtype=np.int64) for width in np.diff(layout.offsets)]
@@ -204,14 +209,15 @@ def _release_contrasts(
         layout,
         np.vstack([facts.scores, zeros]),
         facts.intercept,
-        facts.loss.cap,
+        loss.cap,
         (*none, *mixing),
         cells,
     )
     release = ask(query, CHOICE_ACCESS)
-    values = release.values.reshape(-1, outputs) / (weight * facts.loss.gain)
+    values = release.values.reshape(-1, outputs) / (weight * loss.gain)
     ends = np.cumsum([len(one) for one in mixing])[:-1]
-    return np.split(values, ends), facts.noise_of(CHOICE_ACCESS) / (weight * facts.loss.gain)
+    noise = facts.noise_of(CHOICE_ACCESS) * loss.cap / facts.loss.cap
+    return np.split(values, ends), noise / (weight * loss.gain)
 
 
 def _start(
@@ -255,7 +261,7 @@ class JoinedPairs:
     def __init__(
         self,
         layout: BinLayout,
-        grids: list[Grid],
+        grids: list[PairGrid],
         states: list[TermState],
         count_errors: list[float],
         unit: float,
@@ -376,7 +382,7 @@ class JoinedPairs:
         )
 
 
-def _mean_error(grid: Grid, counts: Floats, errors: Floats, axis: int) -> Floats:
+def _mean_error(grid: PairGrid, counts: Floats, errors: Floats, axis: int) -> Floats:
     """Error of a mean along one side of a grid, if cells err independently, (parts, outputs)."""
     weights = counts.reshape(grid.shape)
     weights = weights / weights.sum(axis=axis, keepdims=True)

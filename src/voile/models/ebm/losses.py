@@ -8,6 +8,7 @@ row of a bin: multiply by its count.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -19,7 +20,15 @@ from voile.models.ebm.model import Link
 Floats = NDArray[np.float64]
 
 INSIDE = 0.87
-"""Share of residuals that the clip leaves as they are (regression)."""
+"""Share of residuals that the clip leaves as they are at least (regression)."""
+
+_HIDDEN, _DOUBT = 0.02, 1.5
+"""Part of what a clip hides that is taken to be there to explain; and how many standard deviations
+of the noise are taken off each mass of the tail before it counts."""
+
+_FREEDOM, _REMEMBERED = 6.0, 7.0
+"""Numbers that a smoothed term is free in, and rounds whose sums count, of all that were averaged
+with a discount."""
 
 _SMALLEST_CAP = 2.0**-9
 
@@ -135,12 +144,15 @@ class SquaredLoss:
         Released share of residuals that the cap leaves as they are: sums are divided by it.
     second_moment : float
         Released mean square of the clipped residuals.
+    typical : float
+        What 87 % of the residuals do not exceed: how good the fit is.
     """
 
     link: Link = "identity"
 
-    def __init__(self, cap: float, inside: float, second_moment: float) -> None:
+    def __init__(self, cap: float, inside: float, second_moment: float, typical: float) -> None:
         self.cap = cap
+        self.typical = typical
         self.gain = inside
         self.second_moment = second_moment
 
@@ -168,8 +180,48 @@ def start_of(link: Link, target: TargetFacts) -> tuple[TrainingLoss, Floats, flo
     return loss, np.array([target.start]), target.variance
 
 
-def squared_loss(sizes: Floats, masses: Floats, limits: Floats) -> SquaredLoss:
-    """The loss whose clip leaves 87 % of the residuals as they are.
+@dataclass(frozen=True)
+class ClipPrices:
+    """What a clip of residuals costs beside what it hides.
+
+    Attributes
+    ----------
+    error : float
+        Standard deviation of the rows of each size of residuals.
+    noise : float
+        Mean squared error of the scores by the privacy noise, for a clip of 1.
+    sampling : float
+        By sampling, for residuals with a second moment of 1.
+    """
+
+    error: float
+    noise: float
+    sampling: float
+
+    @classmethod
+    def of(cls, scale: float, rows: float, terms: int, error: float) -> ClipPrices:
+        """Those of a training.
+
+        Parameters
+        ----------
+        scale : float
+            Standard deviation of the noise of a round, for a clip of 1.
+        rows : float
+        terms : int
+        error : float
+            Standard deviation of the rows of each size of residuals.
+        """
+        free = _FREEDOM * terms
+        return cls(error, (scale * free / rows) ** 2 / _REMEMBERED, free / rows)
+
+
+def squared_loss(
+    sizes: Floats, masses: Floats, limits: Floats, prices: ClipPrices | None = None
+) -> SquaredLoss:
+    """The loss whose clip leaves 87 % of the residuals as they are, or more where that is cheap.
+
+    A larger clip costs noise, which is proportional to it; a smaller one hides what may be left to
+    explain in the tails. The clip is the one with the least sum of both.
 
     Parameters
     ----------
@@ -177,16 +229,31 @@ def squared_loss(sizes: Floats, masses: Floats, limits: Floats) -> SquaredLoss:
         Absolute residuals (increasing), and estimated rows of each size.
     limits : ndarray of shape (cells,)
         Upper ends of the cells.
+    prices : ClipPrices, optional
+        Without them the clip leaves 87 %.
     """
     total = masses.sum()
     if total <= 0:
-        return SquaredLoss(2.0, 1.0, 1.0)
+        return SquaredLoss(2.0, 1.0, 1.0, 2.0)
     # Noised masses may be negative; their running sum is unbiased, and made to rise.
     below = np.maximum.accumulate(np.cumsum(masses) / total)
     # Between the ends of two cells the share of rows is taken to rise evenly.
     first = min(int(np.searchsorted(limits, _SMALLEST_CAP)), len(below) - 1)
     inside = float(np.clip(below[first], INSIDE, 1.0))
     cap = float(np.interp(inside, below + 1e-9 * np.arange(len(below)), limits))
-    cap = float(np.clip(cap, _SMALLEST_CAP, 2.0))
-    moment = float((np.maximum(masses, 0.0) * np.minimum(sizes, cap) ** 2).sum() / total)
-    return SquaredLoss(cap, inside, max(moment, cap**2 * 1e-3))
+    cap = typical = float(np.clip(cap, _SMALLEST_CAP, 2.0))
+    rows = np.maximum(masses, 0.0) / total
+    if prices is not None:
+        # Of the noised tail only what stands clear of the noise counts.
+        sure = np.maximum(masses - _DOUBT * prices.error, 0.0) / total
+        larger = limits > typical
+        caps = np.append(typical, limits[larger])
+        shares = np.append(inside, np.minimum(below[larger], 1.0))
+        kept = np.minimum(sizes, caps[:, None]) ** 2 @ rows
+        hidden = np.maximum(sizes - caps[:, None], 0.0) ** 2 @ sure
+        costs = (prices.noise * caps**2 + prices.sampling * kept) / shares**2 + _HIDDEN * hidden
+        # Of clips that cost the same, the smallest: rounding decides nothing.
+        best = int(np.flatnonzero(costs <= costs.min() * (1.0 + 1e-6))[0])
+        cap, inside = float(caps[best]), float(shares[best])
+    moment = float(rows @ np.minimum(sizes, cap) ** 2)
+    return SquaredLoss(cap, inside, max(moment, cap**2 * 1e-3), typical)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -17,8 +18,10 @@ from scipy.special import expit, softmax
 
 from voile.errors import SchemaError
 from voile.models.ebm.evidence import TermEvidence
+from voile.models.ebm.kernels import add_scores
 from voile.models.ebm.pair_term import PairTerm, pair_name
 from voile.models.history import Edit
+from voile.privacy.cut_kernels import CutSearch
 from voile.privacy.receipt import Receipt
 from voile.schema import Category, Number, Schema
 from voile.schema.columns import Column
@@ -28,6 +31,9 @@ Link = Literal["identity", "logit", "softmax"]
 
 OTHER, MISSING = "(other)", "(missing)"
 """Names of the bins for levels that are not listed and for missing values."""
+
+
+_SCORES_AT_ONCE, _FEWEST_AT_ONCE = 16_384, 256
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,9 +110,13 @@ class Term:
         """Bin of each encoded value (numbers: NaN is missing; categories: codes)."""
         if isinstance(self.column, Category):
             return np.minimum(values.astype(np.int64), self.bins - 1)
-        found = np.searchsorted(self.cuts, values, side="right")
-        found[np.isnan(values)] = self.bins - 1
+        found = np.empty(len(values), dtype=np.int64)
+        self._search.find(np.asarray(values, dtype=np.float64), self.bins - 1, found)
         return found
+
+    @cached_property
+    def _search(self) -> CutSearch:
+        return CutSearch.of(self.cuts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,6 +170,11 @@ class EBMModel:
         return len(self.intercept)
 
     @property
+    def rows_at_once(self) -> int:
+        """Rows whose scores fit into the processor's cache, and are best asked for together."""
+        return max(_SCORES_AT_ONCE // self.outputs, _FEWEST_AT_ONCE)
+
+    @property
     def classes(self) -> tuple[object, ...]:
         """Classes in the order of the outputs (two for a logit); empty for regression."""
         target = self.schema.target
@@ -167,10 +182,16 @@ class EBMModel:
 
     @property
     def unused(self) -> tuple[str, ...]:
-        """Names of terms that people took out: every score is 0, so rows need not have them."""
+        """Names of columns that people took out, so that rows need not have them.
+
+        Every score is 0, also in pairs: a column that does something in a pair is still needed.
+        """
         dropped = {edit.term for edit in self.edits if edit.what == "drop"}
+        used = {name for pair in self.pairs if pair.scores.any() for name in pair.columns}
         return tuple(
-            term.name for term in self.terms if term.name in dropped and not term.scores.any()
+            term.name
+            for term in self.terms
+            if term.name in dropped - used and not term.scores.any()
         )
 
     def __getitem__(self, name: str) -> Term:
@@ -260,9 +281,11 @@ class EBMModel:
         rows = len(columns[self.terms[0].name])
         result = np.tile(self.intercept, (rows, 1))
         for term in self.terms:
-            result += term.scores[term.find_bins(columns[term.name])]
+            add_scores(term.find_bins(columns[term.name]), term.scores, result)
         for pair in self.pairs:
-            result += self._of_pair(pair, columns)
+            first, second = pair.find_cells(*(columns[name] for name in pair.columns))
+            cells = first * pair.second.parts + second
+            add_scores(cells, pair.scores.reshape(-1, self.outputs), result)
         return result
 
     def respond(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -13,6 +13,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from voile.errors import SettingError
+from voile.models.ebm.kernels import RowBins
 from voile.models.public_numbers import check_wholes
 from voile.privacy.wire import sendable
 
@@ -80,14 +81,20 @@ def all_offsets(offsets: NDArray[np.int64], pairs: Sequence[PairCells]) -> NDArr
 
 
 @njit(cache=True, nogil=True)
-def _place(bins, first, second, rows, columns, width, placed):
+def _place(
+    bins: RowBins,
+    first: int,
+    second: int,
+    rows: NDArray[np.int64],
+    columns: NDArray[np.int64],
+    width: int,
+    placed: RowBins,
+) -> None:
     for i in range(len(bins)):
         placed[i] = rows[bins[i, first]] * width + columns[bins[i, second]]
 
 
-def with_pairs(
-    bins: NDArray[np.uint8] | NDArray[np.uint16], pairs: Sequence[PairCells]
-) -> NDArray[np.uint8] | NDArray[np.uint16]:
+def with_pairs(bins: RowBins, pairs: Sequence[PairCells]) -> RowBins:
     """Bins of rows with the cell of each pair as a further column, (rows, terms + pairs)."""
     if not pairs:
         return bins

@@ -45,7 +45,7 @@ _SCALES = (0.003, 0.01, 0.03, 0.1, 0.3)
 ENTRY = 4.0
 """Least score of a pair that is chosen."""
 
-_MOST_EACH = 3
+_MOST_EACH = 6
 """Most pairs that one column is in."""
 
 
@@ -126,7 +126,7 @@ def make_candidates(sides: dict[int, Side], contrasts: int) -> list[Candidate]:
     for i, j in combinations(sorted(basis), 2):
         one, other = sides[i], sides[j]
         cells = PairCells(i, j, one.groups, other.groups, one.parts, other.parts)
-        result.append(Candidate(cells, (one, other), np.kron(basis[i], basis[j])))
+        result.append(Candidate(cells, (one, other), np.asarray(np.kron(basis[i], basis[j]))))
     return result
 
 
@@ -186,10 +186,10 @@ def score_candidates(
         candidates, sums, bases, spreads, errors, strict=True
     ):
         one, other = candidate.sides
-        counts = rows * np.kron(one.mass, other.mass)[:, None]
+        counts: Floats = np.asarray(rows * np.kron(one.mass, other.mass))[:, None]
         slope = counts * loss.curvature(intercept, base, spread)
         scatter = counts * loss.variance(intercept, base, spread)
-        prior = np.kron(one.pure_prior, other.pure_prior)
+        prior: Floats = np.asarray(np.kron(one.pure_prior, other.pure_prior))
         ones = [np.ones((side.parts, side.parts)) for side in candidate.sides]
         left = error[0] * np.kron(one.prior, ones[1]) + error[1] * np.kron(ones[0], other.prior)
         left += LEFT * sum(error) * prior

@@ -15,7 +15,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Grid:
+class PairGrid:
     """A chosen pair: its cells and sides."""
 
     cells: PairCells
@@ -37,10 +37,10 @@ class Grid:
         return np.asarray(rows * np.kron(self.first.mass, self.second.mass))
 
 
-def make_grid(first: int, second: int, one: Side, other: Side) -> Grid:
+def make_grid(first: int, second: int, one: Side, other: Side) -> PairGrid:
     """The grid of two columns."""
     cells = PairCells(first, second, one.groups, other.groups, one.parts, other.parts)
-    return Grid(cells, one, other)
+    return PairGrid(cells, one, other)
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +49,7 @@ class ReleasedPair:
 
     Attributes
     ----------
-    grid : Grid
+    grid : PairGrid
     counts : ndarray of shape (cells,)
     count_error : float
     scores, errors, whole_errors : ndarray of shape (cells, outputs)
@@ -59,7 +59,7 @@ class ReleasedPair:
         Pairs among which it was chosen; 1 if a person named it.
     """
 
-    grid: Grid
+    grid: PairGrid
     counts: Floats
     count_error: float
     scores: Floats

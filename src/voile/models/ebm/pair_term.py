@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from voile.arrays import Floats
 from voile.models.ebm.pair_evidence import PairEvidence
+from voile.privacy.cut_kernels import CutSearch
 from voile.schema import Category, Number
 from voile.schema.columns import Column
 from voile.schema.value_texts import interval_texts
@@ -71,9 +73,13 @@ class PairAxis:
         """Part of each encoded value (numbers: NaN is missing; categories: codes)."""
         if isinstance(self.column, Category):
             return self.groups[np.minimum(values.astype(np.int64), len(self.groups) - 1)]
-        found = np.searchsorted(self.cuts, values, side="right")
-        found[np.isnan(values)] = len(self.cuts) + 1
+        found = np.empty(len(values), dtype=np.int64)
+        self._search.find(np.asarray(values, dtype=np.float64), len(self.cuts) + 1, found)
         return found
+
+    @cached_property
+    def _search(self) -> CutSearch:
+        return CutSearch.of(self.cuts)
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,14 +10,14 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.models.ebm.losses import TrainingLoss
-from voile.models.ebm.pair_grid import Grid
+from voile.models.ebm.losses import SquaredLoss, TrainingLoss
+from voile.models.ebm.pair_grid import PairGrid
 from voile.models.ebm.smoothing import Smoother, noise_shape
 from voile.models.ebm.terms import TermState
 
 Floats = NDArray[np.float64]
 
-UNIT = 0.3
+_UNIT = 0.3
 """Variance of a pair's scores relative to that of a column's."""
 
 _PURE = 0.7
@@ -34,6 +34,13 @@ _EMPTY = 0.05
 """No cell is taken to have fewer rows than this part of what independent columns would have."""
 
 
+def unit_of_pairs(loss: TrainingLoss, unit: float) -> float:
+    """Typical variance of a pair's scores; ``unit``: of a column's."""
+    if isinstance(loss, SquaredLoss):
+        return _UNIT * loss.second_moment / loss.gain**2
+    return _UNIT * unit
+
+
 def parts_per_side(rows: float) -> int:
     """Parts of a side, by the rows: cells are to hold some."""
     most = math.sqrt(min(_MOST_PARTS**2, rows / _ROWS_PER_CELL))
@@ -41,7 +48,7 @@ def parts_per_side(rows: float) -> int:
 
 
 def estimate_counts(
-    grid: Grid, released: Floats, error: float, rows: float
+    grid: PairGrid, released: Floats, error: float, rows: float
 ) -> tuple[Floats, float]:
     """Rows of each cell from noised counts, and their standard error.
 
@@ -56,7 +63,7 @@ def estimate_counts(
 
 
 def start_pair(
-    grid: Grid,
+    grid: PairGrid,
     counts: Floats,
     error: float,
     loss: TrainingLoss,
@@ -70,7 +77,7 @@ def start_pair(
 
     Parameters
     ----------
-    grid : Grid
+    grid : PairGrid
     counts : ndarray of shape (cells,)
     error : float
         Of each. Steps through counts that are too small would be too long: it is added to them.
@@ -105,7 +112,7 @@ def start_pair(
             best, choice = error, shape
     sides = _noise(grid, choice)
     roots = [_root(one) for one in sides]
-    mixing = np.kron(*roots)
+    mixing: Floats = np.asarray(np.kron(*roots))
     mixing /= np.maximum(np.linalg.norm(mixing, axis=0), 1.0)
     smoother = Smoother(
         np.asarray(root), mixing, np.asarray(np.linalg.inv(mixing.T @ mixing)), choice
@@ -114,7 +121,7 @@ def start_pair(
     return TermState(counts, weights, smoother, zero, 0, scale=0.25 * unit)
 
 
-def _noise(grid: Grid, shape: tuple[float, float]) -> tuple[Floats, Floats]:
+def _noise(grid: PairGrid, shape: tuple[float, float]) -> tuple[Floats, Floats]:
     """The shape of the noise along both sides; plain along one without an order."""
     one, other = (
         noise_shape(side.parts, *shape) if side.ordered else np.eye(side.parts)
@@ -128,14 +135,14 @@ def _root(shape: Floats) -> Floats:
     return np.asarray((vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T)
 
 
-def curves_in_cells(grid: Grid, first: Floats, second: Floats) -> Floats:
+def curves_in_cells(grid: PairGrid, first: Floats, second: Floats) -> Floats:
     """What the columns' own curves say in each cell, shape (cells, outputs)."""
     one, other = grid.first.gather(first), grid.second.gather(second)
     sums = one[:, None, :] + other[None, :, :]
     return sums.reshape(-1, sums.shape[2])
 
 
-def margins(grid: Grid, counts: Floats, scores: Floats) -> tuple[Floats, Floats]:
+def margins(grid: PairGrid, counts: Floats, scores: Floats) -> tuple[Floats, Floats]:
     """Mean scores of a pair in each bin of its columns, (bins, outputs) each."""
     table = scores.reshape(*grid.shape, -1)
     weights = counts.reshape(grid.shape)
@@ -145,14 +152,14 @@ def margins(grid: Grid, counts: Floats, scores: Floats) -> tuple[Floats, Floats]
     return one[grid.cells.rows], other[grid.cells.columns]
 
 
-def curve_projection(grid: Grid, counts: Floats) -> Floats:
+def curve_projection(grid: PairGrid, counts: Floats) -> Floats:
     """What sums of two curves can say of scores, by least squares, shape (cells, cells)."""
     design = _curve_design(grid)
     root = np.sqrt(counts / counts.sum())[:, None]
     return np.asarray(design @ np.linalg.pinv(design * root) * root.T)
 
 
-def _curve_design(grid: Grid) -> Floats:
+def _curve_design(grid: PairGrid) -> Floats:
     height, width = grid.shape
     return np.hstack(
         [
@@ -163,7 +170,7 @@ def _curve_design(grid: Grid) -> Floats:
 
 
 def purify(
-    grid: Grid, counts: Floats, scores: Floats
+    grid: PairGrid, counts: Floats, scores: Floats
 ) -> tuple[Floats, tuple[Floats, Floats], Floats]:
     """Take out of a pair what curves of its columns can say.
 

@@ -136,15 +136,22 @@ class ColumnPairs:
 
     def others(self, scores: Floats) -> Floats:
         """For every bin, the other columns' scores summed over its rows, shape (cells,)."""
-        means = _sum_by(self._place, self._part * scores, len(self._gram))
-        sums: Floats = self._gram @ means
+        sums: Floats = self._gram @ self.means(scores)
         found: Floats = self._part * sums[self._place]
         return found
 
-    def others_of(self, k: int, scores: Floats) -> Floats:
-        """The same for one column, shape (bins,)."""
+    def means(self, scores: Floats) -> Floats:
+        """Mean score of each group of each column, shape (terms x groups,)."""
+        return _sum_by(self._place, self._part * scores, len(self._gram))
+
+    def renew(self, k: int, means: Floats, scores: Floats) -> None:
+        """Write the means of one column, whose scores have changed, into those of all."""
+        part, own = self._layout.part(k), slice(k * GROUPS, (k + 1) * GROUPS)
+        means[own] = _sum_by(self._place[part] - k * GROUPS, self._part[part] * scores, GROUPS)
+
+    def others_of(self, k: int, means: Floats) -> Floats:
+        """`others` for one column, shape (bins,), by the means of all."""
         part = self._layout.part(k)
-        means = _sum_by(self._place, self._part * scores, len(self._gram))
         own: Floats = self._gram[k * GROUPS : (k + 1) * GROUPS] @ means
         found: Floats = self._part[part] * own[self._place[part] - k * GROUPS]
         return found

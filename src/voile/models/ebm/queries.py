@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.errors import SettingError
-from voile.models.ebm.kernels import residual_sizes, residual_totals
+from voile.models.ebm.kernels import mix, residual_sizes, residual_totals
 from voile.models.ebm.model import Link
 from voile.models.ebm.pair_cells import PairCells, all_offsets, check_pairs, with_pairs
 from voile.models.public_numbers import (
@@ -23,8 +23,8 @@ from voile.models.public_numbers import (
     check_wholes,
     class_count,
 )
+from voile.privacy.cut_kernels import place
 from voile.privacy.queries import TARGET, Block, CellQuery, Preparation, Query, last_kept
-from voile.privacy.query_kernels import place
 from voile.privacy.wire import lasting, sendable
 from voile.schema import Category, Number, Schema
 
@@ -236,7 +236,7 @@ class ResidualSums(Query):
                 part.weights,
             )
         mixed = [
-            matrix[:, None] * sums[start:stop] if matrix.ndim == 1 else matrix @ sums[start:stop]
+            mix(matrix, sums[start:stop])
             for matrix, start, stop in zip(self.mixing, offsets[:-1], offsets[1:], strict=False)
         ]
         return np.concatenate(mixed).ravel() if mixed else np.zeros(0, dtype=np.int64)
@@ -279,8 +279,8 @@ class ResidualSizes(CellQuery):
             for part in parts_of(block, self.pairs)
         ]
         sizes = np.concatenate(parts) if parts else np.zeros(0)
-        found = np.searchsorted(SIZE_CUTS, sizes, side="right")
-        found[sizes < 0] = self.size - 1
+        found = np.empty(len(sizes), dtype=np.int64)
+        place(sizes, SIZE_CUTS, self.size - 1, found)
         return [found]
 
 

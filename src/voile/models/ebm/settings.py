@@ -57,8 +57,8 @@ _NUMBER_WEIGHT = 3.0
 """A tree of counts has three levels: this gives its nodes the noise of a level of a category."""
 
 _ROUNDS, _REGRESSION_ROUNDS, _EPOCHS = 20, 26, 300
-_FEWEST_BINS, BINS_BELOW, _MOST_BINS = 6, 32, 64
-_ROWS_PER_BIN = 400
+_FEWEST_BINS, BINS_BELOW, _MOST_BINS = 6, 32, 96
+_ROWS_PER_BIN = 200
 
 
 @dataclass(frozen=True)

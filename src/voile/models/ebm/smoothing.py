@@ -31,6 +31,9 @@ _SHAPES = [(1e-6, 1.0)] + [
 """Candidates for the shape of the noise: correlation length, and part of plain noise."""
 
 
+_NUMBERS_AT_ONCE = 2**17
+
+
 @dataclass(frozen=True, eq=False)
 class Smoother:
     """Prior and noise shape of one term.
@@ -59,29 +62,42 @@ class Smoothed:
 
     Attributes
     ----------
-    response : ndarray of shape (bins, bins) or (bins,)
+    response : ndarray of shape (outputs, bins, bins) or (outputs, bins)
         Derivative of the scores by the sums, for standard errors.
-    level : ndarray of shape (bins,)
+    level : ndarray of shape (outputs, bins)
         Weights of the sums in the level that is left to the intercept: without it, scores average
         to zero over the rows, and a bin without rows is drawn to that zero.
-    scale : float
+    scales : ndarray of shape (outputs,)
         Mean of the prior variance, given the sums.
-    variance : ndarray of shape (bins,)
+    variance : ndarray of shape (outputs, bins)
         Of the scores around the truth, given the sums: noise, sampling error and what smoothing
         takes away together.
     """
 
     response: Floats
     level: Floats
-    scale: float
+    scales: Floats
     variance: Floats
 
     def scores(self, sums: Floats, slope: Floats) -> Floats:
-        """Scores for sums that are linear in them, at the scale of the prior that was found."""
-        levelled = sums - slope * float(self.level @ sums)
-        if self.response.ndim == 1:
-            return self.response * levelled
-        return self.response @ levelled
+        """Scores for sums that are linear in them, at the scale of the prior that was found.
+
+        All of shape (bins, outputs).
+        """
+        if len(self.level) == 1:
+            return self.only(sums[:, 0], slope[:, 0])[:, None]
+        levels: Floats = np.matmul(self.level[:, None, :], sums.T[:, :, None])[:, 0, 0]
+        levelled = sums - slope * levels
+        if self.response.ndim == 2:
+            return np.asarray(self.response.T * levelled)
+        return np.asarray(np.matmul(self.response, levelled.T[:, :, None])[:, :, 0].T)
+
+    def only(self, sums: Floats, slope: Floats) -> Floats:
+        """The same for the only output, of shape (bins,)."""
+        levelled = sums - slope * float(self.level[0] @ sums)
+        if self.response.ndim == 2:
+            return np.asarray(self.response[0] * levelled)
+        return np.asarray(self.response[0] @ levelled)
 
 
 def correlation(bins: int, length: float, apart: int = 1) -> Floats:
@@ -162,14 +178,14 @@ def smooth(
     noise_variance: float,
     unit: float,
 ) -> Smoothed:
-    """How to smooth noised sums, linearised at the present scores.
+    """How to smooth noised sums, linearised at the present scores, each output by itself.
 
     Parameters
     ----------
     smoother : Smoother
-    residual : ndarray of shape (bins,)
+    residual : ndarray of shape (bins, outputs)
         Released sums minus what the present scores explain.
-    scores, curvature, variance : ndarray of shape (bins,)
+    scores, curvature, variance : ndarray of shape (bins, outputs)
         Present scores; slope and variance of each bin's sum.
     weights : ndarray of shape (bins,)
         Share of rows in each bin.
@@ -178,41 +194,98 @@ def smooth(
     unit : float
         Typical variance of the scores.
     """
+    kind = _smooth_plain if smoother.root is None else _smooth_shaped
+    bins, outputs = residual.shape
+    # Matrices of many outputs at once, as long as they stay in the processor's cache.
+    step = max(_NUMBERS_AT_ONCE // bins**2, 1)
+    parts = []
+    for start in range(0, outputs, step):
+        own = slice(start, start + step)
+        left, now, slope, scatter = (
+            np.ascontiguousarray(one[:, own].T) for one in (residual, scores, curvature, variance)
+        )
+        parts.append(kind(smoother, left, now, slope, scatter, weights, noise_variance, unit))
+    if len(parts) == 1:
+        return parts[0]
+    return Smoothed(
+        np.concatenate([part.response for part in parts]),
+        np.concatenate([part.level for part in parts]),
+        np.concatenate([part.scales for part in parts]),
+        np.concatenate([part.variance for part in parts]),
+    )
+
+
+def _smooth_plain(
+    smoother: Smoother,
+    residual: Floats,
+    scores: Floats,
+    curvature: Floats,
+    variance: Floats,
+    weights: Floats,
+    noise_variance: float,
+    unit: float,
+) -> Smoothed:
+    """`smooth` for bins without an order; arrays of shape (outputs, bins)."""
+    inverse = 1.0 / (noise_variance * smoother.noise + variance)
+    precision = curvature**2 * inverse
+    pull = precision * scores + curvature * inverse * residual
+    pull = pull - precision * (pull.sum(axis=1) / precision.sum(axis=1))[:, None]
+    scales, kept = _shrink(precision, pull, unit)
+    response = kept * curvature * inverse
+    reach = (response * curvature) @ weights
+    level = weights * response / np.maximum(reach, 1e-300)[:, None]
+    return Smoothed(response, level, scales, kept)
+
+
+def _smooth_shaped(
+    smoother: Smoother,
+    residual: Floats,
+    scores: Floats,
+    curvature: Floats,
+    variance: Floats,
+    weights: Floats,
+    noise_variance: float,
+    unit: float,
+) -> Smoothed:
+    """`smooth` for bins in an order; arrays of shape (outputs, bins)."""
+    assert smoother.root is not None
+    bins = np.arange(len(weights))
+    covariance = np.repeat((noise_variance * smoother.noise)[None], len(residual), axis=0)
+    covariance[:, bins, bins] += variance
+    inverse = np.asarray(np.linalg.inv(covariance), dtype=np.float64)
+    precision = curvature[:, :, None] * inverse * curvature[:, None, :]
+    pull = _apply(precision, scores) + curvature * _apply(inverse, residual)
+    rows = precision.sum(axis=2)
+    pull = pull - rows * (pull.sum(axis=1) / rows.sum(axis=1))[:, None]
+    spectrum, vectors = np.linalg.eigh(smoother.root.T @ precision @ smoother.root)
+    basis = smoother.root @ vectors
+    turned = basis.transpose(0, 2, 1)
+    scales, kept = _shrink(np.maximum(spectrum, 0.0), _apply(turned, pull), unit)
+    response = (basis * kept[:, None, :]) @ turned @ (curvature[:, :, None] * inverse)
+    reach = weights @ _apply(response, curvature)[:, :, None]
+    level = (weights @ response) / np.maximum(reach, 1e-300)
+    spread = (basis**2 * kept[:, None, :]).sum(axis=2)
+    return Smoothed(response, level, scales, spread)
+
+
+def _apply(matrices: Floats, vectors: Floats) -> Floats:
+    """Each matrix times its own vector, shape (outputs, bins)."""
+    return np.asarray(np.matmul(matrices, vectors[:, :, None])[:, :, 0])
+
+
+def _shrink(spectrum: Floats, projected: Floats, unit: float) -> tuple[Floats, Floats]:
+    """Mean prior variance, (outputs,), and what is kept of each direction, (outputs, bins).
+
+    Averaged over the candidates by their likelihood.
+    """
     taus = SCALES * unit
-    if smoother.root is None:
-        inverse = 1.0 / (noise_variance * smoother.noise + variance)
-        precision = curvature**2 * inverse
-        pull = precision * scores + curvature * inverse * residual
-        pull = pull - precision * (pull.sum() / precision.sum())
-        spectrum, projected = precision, pull
-    else:
-        covariance = noise_variance * smoother.noise
-        covariance[np.diag_indices_from(covariance)] += variance
-        inverse = np.asarray(np.linalg.inv(covariance), dtype=np.float64)
-        precision = curvature[:, None] * inverse * curvature
-        pull = precision @ scores + curvature * (inverse @ residual)
-        rows = precision.sum(axis=1)
-        pull = pull - rows * (pull.sum() / rows.sum())
-        spectrum, vectors = np.linalg.eigh(smoother.root.T @ precision @ smoother.root)
-        spectrum = np.maximum(spectrum, 0.0)
-        basis = smoother.root @ vectors
-        projected = basis.T @ pull
-    shrunk = 1.0 / (1.0 / taus[:, None] + spectrum)
-    likelihood = 0.5 * (projected**2 * shrunk).sum(axis=1)
-    likelihood -= 0.5 * np.log1p(taus[:, None] * spectrum).sum(axis=1)
+    shrunk = 1.0 / (1.0 / taus[:, None] + spectrum[:, None, :])
+    likelihood = 0.5 * (projected[:, None, :] ** 2 * shrunk).sum(axis=2)
+    likelihood -= 0.5 * np.log1p(taus[:, None] * spectrum[:, None, :]).sum(axis=2)
     likelihood -= np.log(SCALES / _TYPICAL) ** 2 / (2 * _SPREAD**2)
-    chance = np.exp(likelihood - likelihood.max())
-    chance /= chance.sum()
-    kept = chance @ shrunk
-    if smoother.root is None:
-        response, spread = kept * curvature * inverse, kept
-        level = weights * response / max(float(weights @ (response * curvature)), 1e-300)
-    else:
-        response = (basis * kept) @ basis.T @ (curvature[:, None] * inverse)
-        spread = (basis**2 * kept).sum(axis=1)
-        reach = float(weights @ (response @ curvature))
-        level = (weights @ response) / max(reach, 1e-300)
-    return Smoothed(response, level, float(chance @ taus), spread)
+    chance = np.exp(likelihood - likelihood.max(axis=1, keepdims=True))
+    chance /= chance.sum(axis=1, keepdims=True)
+    return np.asarray(chance @ taus), np.matmul(chance[:, None, :], shrunk)[:, 0, :]
 
 
 def share_out(
@@ -241,25 +314,38 @@ def share_out(
     ndarray of shape (terms,)
         Positive, sum 1.
     """
-    gains: list[tuple[Floats, Floats]] = []
+    gains = []
     for smoother, slope, weight in zip(smoothers, curvatures, weights, strict=True):
         if smoother.root is None:
             gains.append((slope**2 * precision, weight))
             continue
-        mixed = (smoother.mixing * slope) @ smoother.root
-        values, vectors = np.linalg.eigh(mixed.T @ mixed)
-        spread = (smoother.root @ vectors) ** 2
+        values, spread = _directions(smoother, slope.tobytes())
         gains.append((np.maximum(values, 0.0) * precision, weight @ spread))
     count = len(gains)
-    shares = np.full(count, 1.0 / count)
+    # Terms of the same number of bins side by side: there are forty steps.
+    alike = [
+        np.array([k for k, (values, _) in enumerate(gains) if len(values) == bins])
+        for bins in dict.fromkeys(len(values) for values, _ in gains)
+    ]
+    tables = [(own, *(np.stack([gains[k][part] for k in own]) for part in (0, 1))) for own in alike]
+    inverse = 1.0 / np.array(scales)[:, None]
+    shares, slopes = np.full(count, 1.0 / count), np.empty(count)
     for _ in range(40):
-        slopes = np.array(
-            [
-                (g * v / (1.0 / t + s * v) ** 2).sum()
-                for (v, g), t, s in zip(gains, scales, shares, strict=True)
-            ]
-        )
+        for own, v, g in tables:
+            slopes[own] = (g * v / (inverse[own] + shares[own, None] * v) ** 2).sum(axis=1)
         shares = shares * np.sqrt(slopes)
         shares = np.maximum(shares / max(shares.sum(), 1e-300), 1e-4 / count)
         shares /= shares.sum()
     return 0.7 * shares + 0.3 / count
+
+
+@lru_cache(maxsize=64)
+def _directions(smoother: Smoother, slope: bytes) -> tuple[Floats, Floats]:
+    """How precisely each direction of the scores is told, and its squares in each bin.
+
+    Kept, because slopes of squared loss stay the same in all rounds.
+    """
+    assert smoother.root is not None
+    mixed = (smoother.mixing * np.frombuffer(slope)) @ smoother.root
+    values, vectors = np.linalg.eigh(mixed.T @ mixed)
+    return values, (smoother.root @ vectors) ** 2

@@ -43,8 +43,8 @@ class TermState:
         The noise on it has the variance 1 / weight.
     scale : float
         Prior variance of the scores that was found.
-    smoothed : list of Smoothed
-        Per output, how the scores follow from the sums.
+    smoothed : Smoothed or None
+        How the scores follow from the sums; None before the first round.
     scatter : ndarray of shape (bins, outputs)
         Variance of the sums by which rows there are, if rows are independent.
     """
@@ -59,7 +59,7 @@ class TermState:
     settled_sums: Floats | float = 0.0
     settled_weight: float = 0.0
     scale: float = 0.25
-    smoothed: list[Smoothed] = field(default_factory=list)
+    smoothed: Smoothed | None = None
     scatter: Floats = field(default_factory=lambda: np.zeros((0, 0)))
 
     def average(self, sums: Floats, variance: float, discount: float, *, settled: bool) -> None:
@@ -79,25 +79,25 @@ class TermState:
         By noise, sampling and smoothing together (docs/proofs/verdicts.md). The smoothing takes
         rows for independent ones of weight 1; what units of more weight add is added here.
         """
-        columns = []
-        for one, scatter in zip(self.smoothed, self.scatter.T, strict=True):
-            more = (per_unit - 1.0) * scatter
-            spread = one.response**2 * more if one.response.ndim == 1 else one.response**2 @ more
-            columns.append(one.variance + np.maximum(spread, 0.0))
-        return np.asarray(np.sqrt(np.stack(columns, axis=1)))
+        assert self.smoothed is not None
+        response, more = self.smoothed.response, (per_unit - 1.0) * self.scatter.T
+        if response.ndim == 2:
+            spread = response**2 * more
+        else:
+            spread = np.stack([one**2 @ own for one, own in zip(response, more, strict=True)])
+        return np.asarray(np.sqrt(self.smoothed.variance + np.maximum(spread, 0.0))).T
 
     def errors(self) -> Floats:
         """Standard deviation of the scores by the noise, shape (bins, outputs)."""
-        columns = []
-        for response in (one.response for one in self.smoothed):
-            if response.ndim == 1:
-                variance = response**2 * self.smoother.noise
-            else:
-                variance = ((response @ self.smoother.noise) * response).sum(axis=1)
-            # By the weight, not the smaller variance: an upper estimate, because what the noise of
-            # other columns does to these scores is not in it.
-            columns.append(np.sqrt(np.maximum(variance, 0.0) / self.weight))
-        return np.stack(columns, axis=1)
+        assert self.smoothed is not None
+        response, noise = self.smoothed.response, self.smoother.noise
+        if response.ndim == 2:
+            variance = response**2 * noise
+        else:
+            variance = np.stack([((one @ noise) * one).sum(axis=1) for one in response])
+        # By the weight, not the smaller variance: an upper estimate, because what the noise of
+        # other columns does to these scores is not in it.
+        return np.asarray(np.sqrt(np.maximum(variance, 0.0) / self.weight)).T
 
 
 @dataclass(frozen=True, eq=False)

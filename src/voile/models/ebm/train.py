@@ -12,7 +12,6 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from voile.models.ebm.binning import ColumnBins, TargetFacts
 from voile.models.ebm.evidence import TermEvidence
@@ -23,7 +22,13 @@ from voile.models.ebm.joined_pairs import (
     JoiningFacts,
     join_pairs,
 )
-from voile.models.ebm.losses import SoftmaxLoss, TrainingLoss, squared_loss, start_of
+from voile.models.ebm.losses import (
+    ClipPrices,
+    SoftmaxLoss,
+    TrainingLoss,
+    squared_loss,
+    start_of,
+)
 from voile.models.ebm.model import Link
 from voile.models.ebm.pairs import ColumnPairs, PairCounts, group_bins
 from voile.models.ebm.queries import (
@@ -68,7 +73,7 @@ _SWEEPS = 6
 """Passes over the terms when they are solved for together (regression)."""
 
 _WORSE = 1.5
-"""Growth of the clip, relative to the best so far, that counts as having been misled."""
+"""Growth of the typical residual, relative to the best one, that counts as having been misled."""
 
 _LARGEST_SPREAD, _LARGEST_SCORE = 4.0, 8.0
 """Limits of the other terms' variance and of a score (log-odds), against runaway noise."""
@@ -105,10 +110,7 @@ def train(
         Told the number of rounds done.
     """
     keep(table, layout.columns, layout.prepare)
-    # Many small matrices: threads inside the linear algebra, or around it, cost more than they
-    # bring.
-    with threadpool_limits(1, user_api="blas"):
-        return _Training(table, grant, layout, bins, target, rounds, shape, wanted).run(progress)
+    return _Training(table, grant, layout, bins, target, rounds, shape, wanted).run(progress)
 
 
 class _Training:
@@ -129,8 +131,10 @@ class _Training:
         self.target, self.shape, self.wanted = target, shape, wanted
         self.bins, self.offsets = bins, layout.offsets
         self.joined: JoinedPairs | None = None
+        self.sensitivities: dict[float, float] = {}
         self.outputs = layout.outputs
         self.loss, self.intercept, self.unit = start_of(layout.link, target)
+        self.choosing: TrainingLoss | None = None
         self.multiplier = self._multiplier(ROUNDS_ACCESS)
         self.scores = np.zeros((int(layout.offsets[-1]), self.outputs))
         self.terms = [self._term(one) for one in bins]
@@ -157,10 +161,12 @@ class _Training:
         return self._deviation_of(self.multiplier)
 
     def _deviation_of(self, multiplier: float) -> float:
-        query = self._query(())
+        if self.loss.cap not in self.sensitivities:
+            query = self._query(())
+            self.sensitivities[self.loss.cap] = query.sensitivity(self.grant.relation)
         scale = (
             multiplier
-            * query.sensitivity(self.grant.relation)
+            * self.sensitivities[self.loss.cap]
             * self.table.weight_per_unit
             * self.table.noise_growth
         )
@@ -212,7 +218,8 @@ class _Training:
         own = spreads[k]
         if self.joined is not None:
             own = own + sum(spreads[one] for one in self.joined.columns_of(k))
-        rest: Floats = np.minimum(spreads.sum(axis=0) - own, _LARGEST_SPREAD)
+        # Rounding may leave less than nothing of a sum less its only part.
+        rest: Floats = np.clip(spreads.sum(axis=0) - own, 0.0, _LARGEST_SPREAD)
         return rest[:, None]
 
     # -- rounds -------------------------------------------------------------------------------
@@ -295,15 +302,19 @@ class _Training:
         query = ResidualSizes(self.layout, self.scores, self.intercept, cells)
         release = gaussian_sum(self.table, query, self.grant.take(SIZES_ACCESS))
         edges = np.concatenate([[0.0], SIZE_CUTS, [2.0]])
-        loss = squared_loss((edges[1:] + edges[:-1]) / 2, release.values[:-1], edges[1:])
-        if self.best is not None and loss.cap > _WORSE * self.best[0]:
+        scale = self.multiplier * self.table.weight_per_unit * self.table.noise_growth
+        rows, terms = max(self.target.rows, 1.0), len(self.terms)
+        prices = ClipPrices.of(scale, rows, terms, release.standard_error)
+        told = (edges[1:] + edges[:-1]) / 2, release.values[:-1], edges[1:]
+        loss, self.choosing = squared_loss(*told, prices), squared_loss(*told)
+        if self.best is not None and loss.typical > _WORSE * self.best[0]:
             # Noised pairs can mislead: go back, and trust them less from here on.
             self.scores, self.intercept, self.loss = self.best[1:]
             self.swept /= 2.0
             return
         self.loss = loss
-        if self.best is None or loss.cap <= self.best[0]:
-            self.best = (loss.cap, self.scores, self.intercept, loss)
+        if self.best is None or loss.typical <= self.best[0]:
+            self.best = (loss.typical, self.scores, self.intercept, loss)
 
     def _is_column(self, k: int) -> bool:
         """Whether a term is a column's, not a pair's."""
@@ -330,6 +341,7 @@ class _Training:
             self.scores,
             self.intercept,
             self.loss,
+            self.choosing or self.loss,
             self._spreads(),
             self.unit,
             self.target.rows,
@@ -402,32 +414,22 @@ class _Training:
         counts, at = term.counts[:, None], now + base
         slope = counts * self.loss.curvature(self.intercept, at, spread)
         scatter = counts * self.loss.variance(self.intercept, at, spread)
-        result = np.empty_like(now)
         residual = term.sums - (counts * self.loss.response(self.intercept, at, spread) + cross)
         term.scatter = scatter
         unit = self.unit if self._is_column(k) else self.joined.unit
-        if anew or not term.smoothed:
-            term.smoothed = [
-                smooth(
-                    term.smoother,
-                    residual[:, o],
-                    now[:, o],
-                    slope[:, o],
-                    scatter[:, o],
-                    term.weights,
-                    self._noise(term),
-                    unit,
-                )
-                for o in range(self.outputs)
-            ]
-            term.scale = float(np.mean([one.scale for one in term.smoothed]))
-        for o, found in enumerate(term.smoothed):
-            scores = found.scores(residual[:, o] + slope[:, o] * now[:, o], slope[:, o])
-            if not self._is_column(k):
-                scores = self.joined.without_curves(k, scores)
-            elif self.shape is not None:
-                scores = self.shape(k, scores, term.counts)
-            result[:, o] = np.clip(scores, -_LARGEST_SCORE, _LARGEST_SCORE) - now[:, o]
+        if anew or term.smoothed is None:
+            noise = self._noise(term)
+            term.smoothed = smooth(
+                term.smoother, residual, now, slope, scatter, term.weights, noise, unit
+            )
+            term.scale = float(np.mean(term.smoothed.scales))
+        scores = term.smoothed.scores(residual + slope * now, slope)
+        if not self._is_column(k):
+            scores = self.joined.without_curves(k, scores)
+        elif self.shape is not None:
+            shaped = [self.shape(k, one, term.counts) for one in scores.T]
+            scores = np.column_stack(shaped)
+        result = np.clip(scores, -_LARGEST_SCORE, _LARGEST_SCORE) - now
         return np.clip(result, -1.5, 1.5)
 
     def _noise(self, term: TermState) -> float:
@@ -455,13 +457,16 @@ class _Training:
         columns = int(self.layout.offsets[-1])
         scores = self.scores[:columns, 0].copy()
         added = self._curves()[:, 0] - scores
+        means = pairs.means(scores + added)
         for _ in range(_SWEEPS):
             for k, term in enumerate(self.terms[: len(self.bins)]):
                 part = self.layout.part(k)
                 left = term.sums[:, 0] - term.counts * (self.intercept[0] + added[part])
-                left = left - pairs.others_of(k, scores + added)
-                found = term.smoothed[0].scores(left, term.counts)
+                left = left - pairs.others_of(k, means)
+                assert term.smoothed is not None
+                found = term.smoothed.only(left, term.counts)
                 scores[part] = found if self.shape is None else self.shape(k, found, term.counts)
+                pairs.renew(k, means, scores[part] + added[part])
         # Scaled targets lie in [-1, 1]; no score needs to leave [-2, 2].
         return self.swept * (np.clip(scores, -2.0, 2.0)[:, None] - self.scores[:columns])
 

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from voile.models.ebm.model import EBMModel
+from voile.models.ebm.model import EBMModel, Term
+from voile.models.ebm.pair_term import PairTerm
 from voile.models.evaluation.access import LEAST_ROWS, access, level_names, of_group, pay
 from voile.models.evaluation.baselines import Rival, with_baselines
 from voile.models.evaluation.error_queries import (
@@ -71,14 +72,15 @@ class Predictions:
 
     @classmethod
     def of(cls, model: EBMModel) -> Predictions:
-        """By the released counts of every term, as if columns were independent."""
+        """By the released counts of every term and pair, as if they were independent."""
         target = model.schema.target
         assert isinstance(target, Number)
         lower, upper = float(target.lower or 0.0), float(target.upper or 0.0)
         mean, variance = float(model.intercept[0]), 0.0
-        for term in model.terms:
-            rows = np.maximum(term.counts, 0.0) + 1e-9
-            scores = term.scores[:, 0]
+        parts: tuple[Term | PairTerm, ...] = (*model.terms, *model.pairs)
+        for part in parts:
+            rows = np.maximum(part.counts, 0.0).ravel() + 1e-9
+            scores = part.scores[..., 0].ravel()
             own = float(rows @ scores / rows.sum())
             mean, variance = mean + own, variance + float(rows @ (scores - own) ** 2 / rows.sum())
         constant, spread = min(max(mean, lower), upper), math.sqrt(variance)

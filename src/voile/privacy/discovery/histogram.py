@@ -144,11 +144,12 @@ class Histogram:
                 break
             spike |= more
         starts, masses = [0], [0.0]
-        for i in range(len(counts)):
-            if i and (spike[i] or spike[i - 1] or masses[-1] >= target):
+        apart = (spike[1:] | spike[:-1]).tolist()
+        for i, count in enumerate(counts.tolist()):
+            if i and (apart[i - 1] or masses[-1] >= target):
                 starts.append(i)
                 masses.append(0.0)
-            masses[-1] += float(counts[i])
+            masses[-1] += count
         while len(starts) > 1 and min(masses) < target / 2:
             light = int(np.argmin(masses))
             before = masses[light - 1] if light else np.inf

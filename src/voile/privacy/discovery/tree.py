@@ -124,17 +124,14 @@ def find_histogram(
     error = release.standard_error
     total = float(levels[0].sum())
     limit = max(total / resolution, CLEAR * error, 0.5)
-    starts: list[int] = []
-    counts: list[float] = []
-    for node in range(FANOUT):
-        _read(levels, 0, node, limit, starts, counts)
-    cells = np.append(np.asarray(starts, dtype=np.int64), CELLS)
+    starts, counts = _read(levels, limit)
+    cells = np.append(starts, CELLS)
     if bounds.whole:
         return _whole_histogram(bounds.lower, bounds.upper, cells, counts, release)
     part = cells / CELLS
     found = Histogram(
         edges=lower * (1 - part) + upper * part,
-        counts=np.asarray(counts),
+        counts=counts,
         standard_errors=np.full(len(counts), error),
         missing=float(release.values[-DEPTH:].mean()),
         cells=cells,
@@ -160,7 +157,7 @@ def _whole_histogram(
     lower: float,
     upper: float,
     cells: NDArray[np.int64],
-    counts: list[float],
+    counts: NDArray[np.float64],
     release: Release,
 ) -> Histogram:
     """Intervals of whole numbers; those that hold none of them join the next one."""
@@ -171,7 +168,7 @@ def _whole_histogram(
     error = release.standard_error
     return Histogram(
         edges=np.concatenate([[lower], lower + below[kept[1:]] - 0.5, [upper]]),
-        counts=np.add.reduceat(np.asarray(counts), kept),
+        counts=np.add.reduceat(counts, kept),
         standard_errors=np.full(len(kept), error),
         missing=float(release.values[-DEPTH:].mean()),
         cells=np.append(cells[kept], CELLS),
@@ -202,18 +199,16 @@ def _consistent(levels: list[NDArray[np.float64]]) -> list[NDArray[np.float64]]:
 
 
 def _read(
-    levels: list[NDArray[np.float64]],
-    depth: int,
-    node: int,
-    limit: float,
-    starts: list[int],
-    counts: list[float],
-) -> None:
-    """Collect the nodes at which reading stops: their first cells and their counts."""
-    count = float(levels[depth][node])
-    if depth + 1 < DEPTH and count > limit:
-        for child in range(FANOUT):
-            _read(levels, depth + 1, node * FANOUT + child, limit, starts, counts)
-        return
-    starts.append(node * FANOUT ** (DEPTH - 1 - depth))
-    counts.append(count)
+    levels: list[NDArray[np.float64]], limit: float
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """First cells and counts of the nodes at which reading stops, in their order."""
+    starts, counts = [], []
+    nodes = np.arange(FANOUT)
+    for depth, level in enumerate(levels):
+        found = level[nodes]
+        deeper = (found > limit) & (depth + 1 < DEPTH)
+        starts.append(nodes[~deeper] * FANOUT ** (DEPTH - 1 - depth))
+        counts.append(found[~deeper])
+        nodes = (nodes[deeper, None] * FANOUT + np.arange(FANOUT)).ravel()
+    order = np.argsort(np.concatenate(starts))
+    return np.concatenate(starts)[order], np.concatenate(counts)[order]

@@ -24,7 +24,7 @@ UTC), durations seconds, times of day seconds since midnight; in a categorical c
 times are ISO 8601 text in UTC, such as "2024-01-31" (midnight) or "2024-01-31T08:30:00".
 """
 
-from voile.privacy.encode.column import encode_values
+from voile.privacy.encode.column import encode_values, plain_numbers
 from voile.privacy.encode.identity import Identity, loosely
 from voile.privacy.encode.rows import (
     EncodedRows,
@@ -45,4 +45,5 @@ __all__ = [
     "encode_values",
     "loosely",
     "pick_rows",
+    "plain_numbers",
 ]

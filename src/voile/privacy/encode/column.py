@@ -63,6 +63,16 @@ def _is_numpy_beneath(private_native: Any) -> bool:
     return isinstance(kind, np.dtype) and kind.kind in "biuf" and hasattr(private_native, "iloc")
 
 
+def plain_numbers(private_values: Values) -> NDArray[Any] | None:
+    """Return a column that is a numpy array of numbers as that array; None if it is none."""
+    if isinstance(private_values, nw.Series):
+        private_native = private_values.to_native()
+        return private_native.to_numpy() if _is_numpy_beneath(private_native) else None
+    if type(private_values) is np.ndarray and private_values.dtype.kind in "biuf":
+        return private_values
+    return None
+
+
 def _arrow_of(private_values: nw.Series[Any]) -> Any:
     """Return a series as an Arrow array, or None if it must be encoded value by value."""
     private_native = private_values.to_native()

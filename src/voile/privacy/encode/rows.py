@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from voile.errors import DataError
-from voile.privacy.encode.column import encode_values
+from voile.privacy.encode.column import encode_values, plain_numbers
 from voile.privacy.encode.value import PrivateColumn
 from voile.schema import Column, Schema
 from voile.schema.frames import Layout, RecognisedFrame, adopt_column, recognise_frame
@@ -104,7 +104,16 @@ def pick_rows(frame: object, target: object, schema: Schema) -> PickedRows:
     private_unit = None
     if (own := schema.privacy_unit.column) is not None:
         private_unit = _private_columns(recognised, (own,))[own]
+    # Slices of an array are cheap, those of a series are not.
+    private_columns = {name: _bare(values) for name, values in private_columns.items()}
+    private_target = None if private_target is None else _bare(private_target)
     return PickedRows(private_columns, private_target, row_count, private_unit)
+
+
+def _bare(private_values: Values) -> Values:
+    """Return the array that a column of numbers is; any other column as it is."""
+    private_numbers = plain_numbers(private_values)
+    return private_values if private_numbers is None else private_numbers
 
 
 def encode_rows(frame: object, target: object, schema: Schema) -> EncodedRows:

@@ -7,6 +7,7 @@ import math
 import sys
 from collections.abc import Sequence
 from decimal import Decimal
+from itertools import repeat
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -33,6 +34,8 @@ _SECONDS_PER_UNIT: Final = {
 }
 _KNOWN_MODULES: Final = frozenset({"builtins", "datetime", "pandas"})
 """Packages whose dates, times and durations are asked by their own methods."""
+_ASKED_DIRECTLY: Final = frozenset({str, int, float, bool, type(None)})
+"""Types whose values are looked up as they are: equal ones are one level, and NaN is missing."""
 _MICROSECOND: Final = dt.timedelta(microseconds=1)
 _UNITS_PER_MICROSECOND: Final = {"ns": 10**3, "ps": 10**6, "fs": 10**9, "as": 10**12}
 
@@ -82,6 +85,9 @@ def _codes_of(private_values: Sequence[object], column: Category) -> NDArray[np.
         for text, truth in TRUTH_TEXTS.items():
             if truth in code_of:
                 code_of |= dict.fromkeys((text, text.capitalize(), text.upper()), code_of[truth])
+    private_kinds = set(map(type, private_values))
+    if private_kinds <= _ASKED_DIRECTLY:
+        return _codes_of_plain(private_values, code_of | {None: missing}, other)
     private_codes = np.empty(len(private_values), np.int32)
     for row, value in enumerate(private_values):
         kind = type(value)
@@ -95,6 +101,19 @@ def _codes_of(private_values: Sequence[object], column: Category) -> NDArray[np.
                 continue
             value = plain
         private_codes[row] = code_of.get(value, other)
+    return private_codes
+
+
+def _codes_of_plain(
+    private_values: Sequence[Any], code_of: dict[Any, int], other: int
+) -> NDArray[np.int32]:
+    """Look up values of Python's own types, which need not be reduced first."""
+    found = map(code_of.get, private_values, repeat(other))
+    private_codes = np.fromiter(found, np.int32, len(private_values))
+    for row in np.flatnonzero(private_codes == other).tolist():
+        value = private_values[row]
+        if value != value:
+            private_codes[row] = code_of[None]
     return private_codes
 
 

@@ -63,14 +63,17 @@ def plot(record: Forecast, request: FigureRequest) -> go.Figure:
 def _tabulate(record: Forecast) -> list[list[str]]:
     """What each epsilon would give, under a line of heads."""
     noise, points = f"noise, 2 SE ({record.rule.units})", record.in_points
+    pairs = bool(record.pair_words)
     head = ["epsilon", "what you will see", noise, *["50 % is off by"] * points]
+    head += ["pairs from"] * pairs
     rows = [[*head, "attacker is at most", "guesses right at most"]]
     for one in record.outlooks:
         off = [f"{probability_points(one.noise):.2g} points"] if points else []
         guesses = percent(one.attacker.right_guesses(gaussian=record.gaussian))
         sure = f"{percent(one.attacker.belief)} sure"
         size = record.rule.number(one.noise)
-        rows.append([f"{one.epsilon:g}", one.verdict, size, *off, sure, guesses])
+        sizes = [record.pair_size(one)] * pairs
+        rows.append([f"{one.epsilon:g}", one.verdict, size, *off, *sizes, sure, guesses])
     return rows
 
 

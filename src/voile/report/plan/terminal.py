@@ -20,7 +20,7 @@ def print_forecast(console: Console, record: Forecast) -> None:
     say(console, record.title)
     say(console, record.conclusion, style="bold")
     console.print(tabulate_outlooks(record))
-    say(console, record.column_words, ATTACKER, record.rule.words)
+    say(console, record.column_words, *record.pair_words, ATTACKER, record.rule.words)
     say(console, *record.missing_words, *record.assumed, *record.notes, NOTHING_SPENT)
 
 
@@ -32,6 +32,9 @@ def tabulate_outlooks(record: Forecast) -> Table:
     table.add_column(f"noise, 2 SE\n({record.rule.units})", justify="right")
     if record.in_points:
         table.add_column("50 % is off\nby (points)", justify="right")
+    pairs = bool(record.pair_words)
+    if pairs:
+        table.add_column("pairs\nfrom", justify="right", no_wrap=True)
     table.add_column("attacker\nsure", justify="right")
     table.add_column("attacker\nright", justify="right")
     for one in record.outlooks:
@@ -41,6 +44,7 @@ def tabulate_outlooks(record: Forecast) -> Table:
             Text(one.verdict, style=STYLES[one.level]),
             record.rule.number(one.noise),
             *points,
+            *[record.pair_size(one)] * pairs,
             percent(one.attacker.belief),
             percent(one.attacker.right_guesses(gaussian=record.gaussian)),
         )

@@ -13,7 +13,7 @@ from voile import Category, Number
 from voile.errors import SettingError
 from voile.explain.counterfactuals.goals import ModelAnswers, read_goal
 from voile.explain.counterfactuals.record import Counterfactuals
-from voile.explain.ebm.smallest_change import regular
+from voile.explain.ebm.moves import regular
 from voile.explaining import Wish, suggest_changes
 from voile.models.ebm.edit import Editor
 from voile.privacy.public_rows import encode_public

@@ -20,8 +20,9 @@ from interpret.glassbox import (
 from voile import Category, Number
 from voile.errors import MissingExtra, ModelError
 from voile.models.ebm.edit import Editor
-from voile.models.ebm.export import HEADER, ScoreRow, score_table, write_csv, write_excel
+from voile.models.ebm.export import write_csv, write_excel
 from voile.models.ebm.interpret_model import to_interpret
+from voile.models.ebm.score_rows import HEADER, ScoreRow, score_table
 from voile.privacy.public_rows import encode_public
 
 LINKS = ["identity", "logit", "softmax"]
