@@ -13,6 +13,7 @@ from voile.models.setting_checks import DISCOVERY, is_count, is_number
 from voile.planning.attacker import describe_attacker
 from voile.planning.ebm import forecast_additive
 from voile.planning.facts import ForecastFacts, ModelName, check_epsilons, check_model, gather_facts
+from voile.planning.family_choice import suggest_family
 from voile.planning.locally_linear import forecast_maps
 from voile.planning.lvq import forecast_prototypes
 from voile.planning.record import Forecast, Lacks, MissingFact, Outlook, sum_up
@@ -124,13 +125,15 @@ def _look_ahead(
     facts: ForecastFacts, budget: Budget, model: ModelName, settings: Settings, rule: Rule
 ) -> Outlook:
     attacker = describe_attacker(budget.epsilon, budget.delta)
+    family, pairs = suggest_family(facts, budget.epsilon), None
     if model == "ebm":
         found = forecast_additive(facts, budget, settings, rule)
-        return sum_up(found.columns, rule, attacker, budget.epsilon, found.pairs)
-    if model == "locally_linear":
-        return sum_up(forecast_maps(facts, budget), rule, attacker, budget.epsilon)
-    columns = forecast_prototypes(facts, budget, model)
-    return sum_up(columns, rule, attacker, budget.epsilon)
+        columns, pairs = found.columns, found.pairs
+    elif model == "locally_linear":
+        columns = forecast_maps(facts, budget)
+    else:
+        columns = forecast_prototypes(facts, budget, model)
+    return sum_up(columns, rule, attacker, budget.epsilon, pairs, family)
 
 
 def _missing(schema: Schema, model: ModelName) -> tuple[MissingFact, ...]:
