@@ -148,6 +148,8 @@ def build_incumbent(one: DataSet, epsilon: float) -> Any:
         "privacy_bounds": bounds,
         "epsilon": epsilon,
         "delta": DELTA,
+        # It trains one bag: more jobs would start a process for it and bring nothing.
+        "n_jobs": 1,
     }
     if one.task != "regression":
         return DPExplainableBoostingClassifier(**facts)

@@ -9,6 +9,7 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import cholesky, solve_triangular
 
 from voile.models.ebm.losses import LinearLoss, TrainingLoss
 from voile.models.ebm.pair_grid import PairGrid
@@ -100,14 +101,16 @@ def start_pair(
     prior += (1 - _PURE) * np.kron(grid.first.prior, grid.second.prior)
     root = np.linalg.cholesky(prior + 1e-9 * np.eye(len(prior)))
     best, choice = math.inf, (1e-6, 1.0)
+    known = 0.25 * unit * root @ root.T
+    told = slope[:, None] * known
     ordered = grid.first.ordered or grid.second.ordered
     for shape in _SHAPES if ordered else _SHAPES[:1]:
         covariance = noise * np.kron(*(np.linalg.inv(one) for one in _noise(grid, shape)))
         covariance[np.diag_indices_from(covariance)] += scatter
-        lower = np.linalg.cholesky(covariance)
-        seen = np.linalg.solve(lower, slope[:, None] * root)
-        left = np.linalg.inv(np.eye(len(root)) + 0.25 * unit * seen.T @ seen)
-        error = float(weights @ ((root @ left) * root).sum(axis=1))
+        # Of each score's prior variance, what the sums leave unexplained.
+        lower = cholesky(covariance + told * slope, lower=True, check_finite=False)
+        seen = solve_triangular(lower, told, lower=True, check_finite=False)
+        error = float(weights @ (np.diagonal(known) - (seen**2).sum(axis=0)))
         if error < best:
             best, choice = error, shape
     sides = _noise(grid, choice)
