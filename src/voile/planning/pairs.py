@@ -241,7 +241,8 @@ def side_of(term: TermState, parts: int) -> Side:
     """A column whose rows are spread evenly, in parts."""
     counts = np.append(term.counts[: -term.apart], np.zeros(term.apart))
     zeros = np.zeros((len(counts), 1))
-    return make_side(counts, zeros, parts, ordered=term.smoother.root is not None, apart=term.apart)
+    ordered, errors = term.smoother.root is not None, np.zeros(len(counts))
+    return make_side(counts, errors, zeros, parts, ordered=ordered, apart=term.apart)
 
 
 def pattern_of(one: Side, other: Side) -> Floats:

@@ -31,7 +31,7 @@ from voile.models.ebm.pair_choice import (
 from voile.models.ebm.pair_grid import PairGrid, ReleasedPair, make_grid
 from voile.models.ebm.pair_sides import Side, make_side
 from voile.models.ebm.pair_training import (
-    curve_projection,
+    beyond_curves,
     curves_in_cells,
     estimate_counts,
     margins,
@@ -99,7 +99,8 @@ class JoiningFacts:
         """The bins of a column in parts."""
         column = self.bins[k]
         scores = self.scores[self.layout.part(k)]
-        return make_side(column.counts, scores, parts, ordered=column.ordered, apart=column.apart)
+        known = column.counts, column.count_errors
+        return make_side(*known, scores, parts, ordered=column.ordered, apart=column.apart)
 
     def base(self, sides: tuple[Side, Side], first: int, second: int) -> Floats:
         """What the curves of two columns say in each cell of their grid."""
@@ -273,8 +274,8 @@ class JoinedPairs:
         self._layout, self._columns = layout, len(layout.offsets) - 1
         self._last = int(layout.offsets[-1])
         self._count_errors, self._candidates = count_errors, candidates
-        self._curves = [
-            curve_projection(grid, state.counts) for grid, state in zip(grids, states, strict=True)
+        self._beyond = [
+            beyond_curves(grid, state.counts) for grid, state in zip(grids, states, strict=True)
         ]
         self._age = 0.0
 
@@ -317,7 +318,7 @@ class JoinedPairs:
 
     def without_curves(self, k: int, scores: Floats) -> Floats:
         """Scores of a pair without what curves of its columns can say, shape (cells,)."""
-        return np.asarray(scores - self._curves[k - self._columns] @ scores)
+        return np.asarray(self._beyond[k - self._columns] @ scores)
 
     def margins(self, scores: Floats) -> Floats:
         """What all pairs add to the curves of their columns, shape (cells of columns, outputs)."""

@@ -155,11 +155,21 @@ def margins(grid: PairGrid, counts: Floats, scores: Floats) -> tuple[Floats, Flo
     return one[grid.cells.rows], other[grid.cells.columns]
 
 
-def curve_projection(grid: PairGrid, counts: Floats) -> Floats:
-    """What sums of two curves can say of scores, by least squares, shape (cells, cells)."""
-    design = _curve_design(grid)
-    root = np.sqrt(counts / counts.sum())[:, None]
-    return np.asarray(design @ np.linalg.pinv(design * root) * root.T)
+def beyond_curves(grid: PairGrid, counts: Floats) -> Floats:
+    """What takes out of scores what sums of two curves can say, by least squares, (cells, cells).
+
+    Cells of parts without rows become 0.
+    """
+    design, root = _curve_design(grid), _roots(grid, counts)
+    fitted = design @ np.linalg.pinv(design * root) * root.T
+    return np.asarray((root > 0) * (np.eye(len(counts)) - fitted))
+
+
+def _roots(grid: PairGrid, counts: Floats) -> Floats:
+    """Square roots of the cells' weights, 0 in parts without rows, shape (cells, 1)."""
+    known = np.kron(grid.first.known, grid.second.known)
+    weights = np.where(known, counts, 0.0)
+    return np.asarray(np.sqrt(weights / weights.sum()))[:, None]
 
 
 def _curve_design(grid: PairGrid) -> Floats:
@@ -180,7 +190,8 @@ def purify(
     Returns
     -------
     scores : ndarray of shape (cells, outputs)
-        Whose means over each row and column of the grid are zero, weighted by counts.
+        Whose means over each row and column of the grid are zero, weighted by counts. Where a part
+        has no rows, as far as the noise lets us tell, they are 0: the curves say all that is known.
     moved : tuple of two ndarray of shape (parts, outputs)
         What belongs to the curves; each averages to zero.
     level : ndarray of shape (outputs,)
@@ -188,16 +199,14 @@ def purify(
     """
     height, width = grid.shape
     outputs = scores.shape[1]
-    weights = np.sqrt(counts / counts.sum())
-    design = _curve_design(grid)
-    fitted = np.linalg.lstsq(design * weights[:, None], scores * weights[:, None], rcond=None)[0]
-    left = scores - design @ fitted
-    one, other = fitted[:height], fitted[height:]
-    mass = (weights**2).reshape(height, width)
+    design, root = _curve_design(grid), _roots(grid, counts)
+    fitted = np.linalg.lstsq(design * root, scores * root, rcond=None)[0]
+    left = (root > 0) * (scores - design @ fitted)
+    mass = (root**2).reshape(height, width)
     level = np.zeros(outputs)
     moved = []
-    for part, share in ((one, mass.sum(axis=1)), (other, mass.sum(axis=0))):
+    for part, share in ((fitted[:height], mass.sum(axis=1)), (fitted[height:], mass.sum(axis=0))):
         mean = share @ part
-        moved.append(part - mean)
+        moved.append((share > 0)[:, None] * (part - mean))
         level = level + mean
     return left, (moved[0], moved[1]), level
