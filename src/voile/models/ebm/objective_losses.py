@@ -34,8 +34,8 @@ _BIAS, _LEAST_INSIDE = 0.03, 0.8
 part of the mean than the first, and leaves more rows than the second as they are."""
 
 _HIDDEN, _DOUBT, _FARTHEST = 0.2, 0.02, 8.0
-"""More than this part of the mean is not believed to be hidden by a window; nothing is, if its noise
-is larger than the second part of the mean; and farther misses are not looked at."""
+"""More than this part of the mean is not believed to be hidden by a window; nothing is, if its
+noise is larger than the second part of the mean; and farther misses are not looked at."""
 
 _SCATTER = (0.5, 5.0)
 """Limits of the variance of residuals relative to that of Poisson's counts."""
