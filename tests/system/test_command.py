@@ -100,6 +100,31 @@ def test_a_regression_and_what_no_schema_says(go):
     assert "guessed" in go(*train)
 
 
+CONTRACTS = """voile_schema: 1
+columns:
+  age: {kind: number, lower: 18, upper: 90}
+  years: {kind: number, lower: 0.1, upper: 1}
+target: {kind: number, lower: 0, upper: 20}
+"""
+
+
+def test_counts_with_an_exposure_are_learned(go):
+    lines = [f"{20 + i % 60},{0.1 + i % 9 / 10:.1f},{i % 3}" for i in range(600)]
+    text = "\n".join(["age,years,claims", *lines]) + "\n"
+    (go.folder / "contracts.csv").write_text(text)
+    (go.folder / "contracts.yaml").write_text(CONTRACTS)
+    train = ("train", "contracts.csv", "--target", "claims", "--schema", "contracts.yaml")
+    aim = ("--objective", "poisson", "--exposure", "years")
+    told = go(*train, *aim, "--epsilon", "4", "--json")
+    assert [one["name"] for one in told["quality"]["measures"]] == ["RMSE", "MAE", "R2", "bias"]
+    model = load("contracts.voile")
+    assert (model.objective, model.exposure) == ("poisson", "years")
+    assert "log of the target" in go("explain", "contracts.voile")
+    assert "prediction" in go("predict", "contracts.voile", "contracts.csv")
+    assert "exposure" in go(*train, "--exposure", "years", code=2)
+    assert "--quantile" in go(*train, "--quantile", "0.9", code=2)
+
+
 def test_a_receipt_is_silent_about_kinds_that_a_schema_told(go):
     told = go(*TRAIN, "--json")
     assert "notes" not in told["receipt"]

@@ -36,8 +36,12 @@ _SIZES: Floats = 2.0 ** (np.arange(-27, 19) / 3.0)
 MISS_CUTS: Floats = np.concatenate([-_SIZES[::-1], [0.0], _SIZES])
 """Cut points of misses: three per doubling, from 2^-9 to 2^6, below zero and above."""
 
-_CLEAR = 3.0
+_CLEAR = 4.5
 """Noise deviations by which the rows of a far cell must stand out to be believed."""
+
+
+_NOTHING = 1.0
+"""Standard error of a share that says nothing."""
 
 
 @sendable
@@ -84,6 +88,11 @@ class MissSizes(CellQuery):
         return [found]
 
 
+def _edges() -> Floats:
+    """Ends of the cells of misses; the outermost are taken to be near."""
+    return np.concatenate([[MISS_CUTS[0] * 1.3], MISS_CUTS, [MISS_CUTS[-1] * 1.3]])
+
+
 @dataclass(frozen=True, eq=False)
 class Misses:
     """A distribution of misses.
@@ -104,8 +113,11 @@ class Misses:
 
     @classmethod
     def unknown(cls) -> Misses:
-        """All that is known before the first look: nothing is missed by more than a little."""
-        return cls(np.array([-0.5, 0.5]), np.ones(1))
+        """Before the first look, or if it said nothing: spread evenly around zero."""
+        edges = _edges()
+        inside = (edges[1:] > -0.5) & (edges[:-1] < 0.5)
+        widths = np.where(inside, np.diff(edges), 0.0)
+        return cls(edges, widths / widths.sum(), _NOTHING)
 
     @classmethod
     def of(cls, values: Floats, error: float, *, clear: bool) -> Misses:
@@ -114,7 +126,7 @@ class Misses:
         ``clear``: only cells that stand clear of the noise count. For means, in which noise far
         from zero would weigh most; shares of the rows are rather unbiased.
         """
-        edges = np.concatenate([[MISS_CUTS[0] * 1.3], MISS_CUTS, [MISS_CUTS[-1] * 1.3]])
+        edges = _edges()
         counts, total = values[:-1], float(values[:-1].sum())
         if not clear:
             return cls(edges, counts / total, error / total) if total > error else cls.unknown()
@@ -138,8 +150,8 @@ class Misses:
         return cls.from_counts(MISS_CUTS, np.asarray(found, dtype=np.float64))
 
     def mixed_with(self, older: Misses) -> Misses:
-        """The mean of two looks."""
-        if len(older.edges) != len(self.edges):
+        """The mean of two looks, if both said something."""
+        if max(self.error, older.error) >= _NOTHING:
             return self
         error = math.hypot(self.error, older.error) / 2.0
         return Misses(self.edges, (self.shares + older.shares) / 2.0, error)
@@ -155,7 +167,7 @@ class Misses:
 
     def error_of(self, values: Floats) -> float:
         """Standard deviation of such a mean by the noise, in the cells that count."""
-        return self.error * float(np.linalg.norm(values[self.shares > 0]))
+        return self.error * float(np.linalg.norm(values[self.shares != 0]))
 
     def below(self, value: float) -> float:
         """Part of the rows below a value."""

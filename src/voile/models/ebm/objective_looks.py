@@ -53,7 +53,9 @@ def look_at_misses(
     error, level = float(release.standard_error), layout.aim.quantile
     misses = Misses.of(release.values, error, clear=layout.residual != "quantile")
     if isinstance(loss, CountLoss):
-        return FittedLoss(loss.fitted_to(misses, now.intercept, now.spread), 0.0, misses)
+        whole = Misses.of(release.values, error, clear=False)
+        fitted = loss.fitted_to(misses, now.intercept, now.spread, whole=whole)
+        return FittedLoss(fitted, 0.0, misses)
     if layout.residual == "gamma":
         return FittedLoss(AmountLoss.of(misses), 0.0, misses)
     shift = QuantileLoss.shift(level, misses)

@@ -33,6 +33,10 @@ _BIAS, _LEAST_INSIDE = 0.03, 0.8
 """A window is wide enough if it takes away, beyond what it would of Poisson's counts, no larger
 part of the mean than the first, and leaves more rows than the second as they are."""
 
+_HIDDEN, _DOUBT, _FARTHEST = 0.2, 0.02, 8.0
+"""More than this part of the mean is not believed to be hidden by a window; nothing is, if its
+noise is larger than the second part of the mean; and farther misses are not looked at."""
+
 _SCATTER = (0.5, 5.0)
 """Limits of the variance of residuals relative to that of Poisson's counts."""
 
@@ -93,6 +97,11 @@ class CountLoss:
     exposures : ExposureFacts
     scatter : float
         Variance of residuals relative to that of Poisson's counts, as far as released.
+
+    Attributes
+    ----------
+    hidden : float
+        What the window takes away more than of Poisson's counts, as a part of the mean.
     """
 
     link: Link = "log"
@@ -102,6 +111,7 @@ class CountLoss:
 
     def __init__(self, width: float, exposures: ExposureFacts, scatter: float = 1.0) -> None:
         self.width, self.exposures, self.scatter = width, exposures, scatter
+        self.hidden = 0.0
         self.table = count_table(width)
 
     def _average(self, values: Floats, intercept: Floats, scores: Floats, spread: Floats) -> Floats:
@@ -124,7 +134,12 @@ class CountLoss:
         return np.maximum(self.scatter * found, 1e-9)
 
     def fitted_to(
-        self, misses: Misses, intercept: Floats, spread: float, most: float = _WIDTHS[-1]
+        self,
+        misses: Misses,
+        intercept: Floats,
+        spread: float,
+        most: float = _WIDTHS[-1],
+        whole: Misses | None = None,
     ) -> CountLoss:
         """The same with the narrowest window that suits the counts.
 
@@ -137,6 +152,8 @@ class CountLoss:
             Variance of all terms together.
         most : float
             No window is wider.
+        whole : Misses, optional
+            The same with all cells, clear of the noise or not: for what the window hides.
         """
         logs = (
             float(intercept[0]) + math.sqrt(spread) * NODES[:, None] + self.exposures.logs
@@ -156,7 +173,15 @@ class CountLoss:
                 break
         usual = width**2 * float(shares @ table.read(table.variances * table.longest**2, logs))
         scatter = misses.mean(np.clip(at, -width, width) ** 2) / max(usual, 1e-300)
-        return CountLoss(width, self.exposures, float(np.clip(scatter, *_SCATTER)))
+        loss = CountLoss(width, self.exposures, float(np.clip(scatter, *_SCATTER)))
+        if whole is not None:
+            # Cells that do not stand clear count here, too, or what is hidden would seem less.
+            cut = np.where(np.abs(at) < _FARTHEST, cut, 0.0)
+            off, error = whole.mean(cut) - expected, whole.error_of(cut)
+            if error <= _DOUBT * size:
+                hidden = max(abs(off) - error, 0.0) / size
+                loss.hidden = math.copysign(min(hidden, _HIDDEN), off)
+        return loss
 
 
 class AmountLoss(LinearLoss):

@@ -55,7 +55,7 @@ STEPS_ACCESS = "cyclic steps"
 SIZE_ROUNDS = (1, 2, 4, 8, 12, 16)
 """Rounds before which the sizes of residuals are looked at (regression)."""
 
-COUNT_ROUNDS = (2, 5, 9)
+COUNT_ROUNDS = (2, 5, 11)
 """The same for counts, whose clip hardly depends on them."""
 
 _TARGET, _BINS, _SIZES, _LEVEL = 0.01, 0.1, 0.02, 0.02

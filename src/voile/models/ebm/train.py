@@ -223,6 +223,8 @@ class _Training(ScoreSteps):
 
     def _level(self) -> float:
         """What is added to the intercept at the end."""
+        if isinstance(self.loss, CountLoss):
+            return float(np.log1p(self.loss.hidden))
         if LEVEL_ACCESS not in self.grant.plan:
             return 0.0
         state = (self.loss, self.misses, self._now(), self.target.rows)
