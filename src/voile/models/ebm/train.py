@@ -28,7 +28,7 @@ from voile.models.ebm.losses import (
     squared_loss,
 )
 from voile.models.ebm.objective_looks import ScoresNow, look_at_level, look_at_misses
-from voile.models.ebm.objective_losses import ExposureFacts
+from voile.models.ebm.objective_losses import CountLoss, ExposureFacts
 from voile.models.ebm.objectives import Residual
 from voile.models.ebm.queries import (
     MIXING_BITS,
