@@ -34,6 +34,7 @@ from voile.models.ebm.pair_training import (
     beyond_curves,
     curves_in_cells,
     estimate_counts,
+    least_count_error,
     margins,
     parts_per_side,
     purify,
@@ -252,7 +253,7 @@ def _start(
                 facts.pair_unit,
             )
         )
-        errors.append(error)
+        errors.append(max(error, least_count_error(grid.cells.size, release.standard_error)))
     return JoinedPairs(facts.layout, grids, states, errors, facts.pair_unit, candidates)
 
 
