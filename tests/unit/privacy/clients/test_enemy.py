@@ -107,7 +107,10 @@ def ebm(**given):
 def forged(cls, *values):
     """An object whose own checks were passed over, as another installation might send it."""
     result = object.__new__(cls)
-    for one, value in zip(dataclasses.fields(cls), values, strict=True):
+    fields = dataclasses.fields(cls)
+    left = tuple(one.default for one in fields[len(values) :])
+    assert dataclasses.MISSING not in left
+    for one, value in zip(fields, (*values, *left), strict=True):
         object.__setattr__(result, one.name, value)
     return result
 
