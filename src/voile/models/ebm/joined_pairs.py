@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 from voile.models.ebm.binning import ColumnBins
 from voile.models.ebm.grid_counts import GridCounts
 from voile.models.ebm.interactions import WantedPairs
-from voile.models.ebm.losses import TrainingLoss
+from voile.models.ebm.losses import LinearLoss, TrainingLoss
 from voile.models.ebm.pair_cells import PairCells, all_offsets
 from voile.models.ebm.pair_choice import (
+    LEAST_EXPLAINED,
     Candidate,
     candidate_columns,
     choose_pairs,
@@ -191,7 +192,8 @@ def _choose(
         facts.rows,
         facts.pair_unit,
     )
-    chosen = choose_pairs(scored, wanted.most)
+    least = 0.0 if isinstance(facts.loss, LinearLoss) else LEAST_EXPLAINED
+    chosen = choose_pairs(scored, wanted.most, least)
     return tuple((one.first, one.second) for one in chosen), len(candidates)
 
 
