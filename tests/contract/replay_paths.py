@@ -705,6 +705,7 @@ def make_paths():
                 rounds=4,
                 interactions=[("u", "c")],
                 weighted=True,
+                largest_weight=0.7,
             ),
             (_SUMS, "EBMRegressor"),
             COUNT,
