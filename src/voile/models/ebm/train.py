@@ -156,8 +156,9 @@ class _Training(ScoreSteps):
         term, spread = self.terms[k], self._others(self._spreads(), k)
         cross = self._cross()
         left = 0.0 if cross is None or not self._is_column(k) else cross[self._at(k)]
-        now = self._part(k) + self._base(k)
-        found = weigh_term(term, self.loss, self.intercept, now, spread, left, self.unit)
+        base = self._base(k)
+        state = (term, self.loss, self.intercept, self._part(k) + base, spread, left, self.unit)
+        found = weigh_term(*state, None if self._is_column(k) else np.asarray(base))
         return found.of_units(self.table.weight_per_unit, noisy=noisy)
 
     def _intercept_sampling(self) -> Floats:

@@ -11,7 +11,9 @@ from sklearn.model_selection import cross_val_score
 from voile import Budget, Category, EBMClassifier, EBMRegressor, Ledger, Number, Schema, load
 from voile.errors import SchemaError, SettingError
 from voile.models.ebm.interactions import find_wanted, read_interactions
+from voile.models.ebm.pair_verdicts import judge_pairs
 from voile.models.ebm.settings import Settings, choose, plan_shape
+from voile.models.verdict import NOTHING
 from voile.privacy.noise import fixed_noise
 
 ROWS = 1_500
@@ -183,6 +185,20 @@ def test_two_columns_and_their_pair_leave_nothing_for_others(kind, epsilon):
 
 
 # -- scikit-learn, files --------------------------------------------------------------------------
+
+
+def test_curves_of_three_classes_make_no_pair():
+    """Log-odds of a class against the rest are no sum of two curves where the scores are one."""
+    rng = np.random.default_rng(0)
+    rows = 6_000
+    table = {"a": rng.random(rows), "b": rng.random(rows)}
+    score = 2.0 * np.sin(6 * table["a"]) + 1.5 * (table["b"] > 0.5)
+    heights = np.stack([0 * score, score, -score], axis=1) + rng.gumbel(size=(rows, 3))
+    schema = Schema({"a": Number(0, 1), "b": Number(0, 1)}, target=Category([0, 1, 2]))
+    with fixed_noise(1):
+        model = EBMClassifier(epsilon=8.0, schema=schema, interactions=[("a", "b")])
+        model.fit(table, heights.argmax(axis=1))
+    assert judge_pairs(model.model_) == (NOTHING,)
 
 
 @pytest.mark.parametrize("given", ["auto", 3, [("a", "b")], (("a", "c"),), [["a", "b"]]])
