@@ -121,8 +121,26 @@ def test_counts_with_an_exposure_are_learned(go):
     assert (model.objective, model.exposure) == ("poisson", "years")
     assert "log of the target" in go("explain", "contracts.voile")
     assert "prediction" in go("predict", "contracts.voile", "contracts.csv")
+    check_totals(go)
     assert "exposure" in go(*train, "--exposure", "years", code=2)
     assert "--quantile" in go(*train, "--quantile", "0.9", code=2)
+
+
+def check_totals(go):
+    """Predictions per unit are told from totals."""
+    (go.folder / "two.csv").write_text("age,years\n30,0.5\n50,\n")
+    (go.folder / "one.csv").write_text("age,years\n30,0.5\n40,7\n")
+    (go.folder / "bare.csv").write_text("age\n30\n")
+    ask = ("predict", "contracts.voile")
+    rate = go(*ask, "one.csv", "--json")[0]["prediction"]
+    whole, clamped = go(*ask, "one.csv", "--exposure", "years", "--json")
+    assert whole["prediction"] == pytest.approx(rate / 2)
+    assert "years" in clamped["notes"]
+    assert go(*ask, "bare.csv", "--exposure", "0.5", "--json")[0] == whole
+    assert "row 2 is missing" in go(*ask, "two.csv", "--exposure", "years", code=2)
+    assert "years" in go(*ask, "bare.csv", "--exposure", "years", code=2)
+    for wrong in ("year", "0", "nan", "7"):
+        assert "from 0.1 to 1" in go(*ask, "one.csv", "--exposure", wrong, code=2)
 
 
 def test_a_receipt_is_silent_about_kinds_that_a_schema_told(go):

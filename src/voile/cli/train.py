@@ -16,11 +16,13 @@ from voile.cli.options import (
     DataSetName,
     Delta,
     Epsilon,
+    ExposureColumn,
     KeyFile,
     LedgerBudget,
     LedgerPlace,
     Model,
     ModelKind,
+    Objectives,
     SchemaFile,
     Task,
     TaskOption,
@@ -62,20 +64,11 @@ def train(
         typer.Option("--output", "-o", help="File of the model; by default NAME.voile."),
     ] = None,
     task: TaskOption = None,
-    objective: Annotated[
-        Aimed,
-        typer.Option(help="Of an additive model, what to tell of a number: see the how-to guide."),
-    ] = Aimed.SQUARED,
+    objective: Objectives = Aimed.SQUARED,
     quantile: Annotated[
         float, typer.Option(help="Which quantile, for --objective quantile.")
     ] = 0.5,
-    exposure: Annotated[
-        str | None,
-        typer.Option(
-            help="Column that counts or amounts are proportional to; the schema tells its bounds, "
-            "above 0."
-        ),
-    ] = None,
+    exposure: ExposureColumn = None,
     positive: Annotated[
         str | None,
         typer.Option(

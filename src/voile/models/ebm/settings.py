@@ -249,7 +249,8 @@ def check(schema: Schema, settings: Settings) -> None:
         for name, column in features.items()
         if isinstance(column, Number) or (column.ordered and column.levels)
     ]
-    check_interactions(settings.interactions, features, settings.monotone, settings.method)
+    aside = settings.exposure
+    check_interactions(settings.interactions, features, settings.monotone, settings.method, aside)
     for name in settings.monotone:
         if name not in ordered:
             raise SchemaError(
