@@ -78,6 +78,19 @@ class FewRoundsSettings:
         return 1 + self.trees + (min(self.trees, sketched) if self.additive else sketched)
 
 
+def settings_for(task: str, epsilon: float) -> FewRoundsSettings:
+    """What served best on made-up tables, around the paper's own; no public set was looked at.
+
+    Of `pair_tables`: sum_of_curves, sum_of_levels, product and many_columns; additive, friedman1,
+    skewed and related. The paper recommends large batches at small epsilon, too, has at most 300
+    trees, and no doubt; it does not treat regression.
+    """
+    if task == "regression":
+        return FewRoundsSettings(trees=200, sketches=1, doubt=8.0)
+    batch = 50 if epsilon < 0.5 else 1
+    return FewRoundsSettings(trees=200, sketches=1, doubt=20.0, batch=batch)
+
+
 @dataclass(frozen=True, slots=True)
 class Shape:
     """The splits of a tree, level by level, before any row was seen."""

@@ -21,7 +21,7 @@ from sklearn.metrics import log_loss, roc_auc_score, root_mean_squared_error
 from benchmarks.ebm import linear
 from benchmarks.ebm.data import DataSet
 from benchmarks.ebm.encoding import codes, counts
-from benchmarks.ebm.few_rounds import FewRounds, FewRoundsSettings
+from benchmarks.ebm.few_rounds import FewRounds, settings_for
 
 DELTA = 1e-6
 ECE_BINS = 10
@@ -178,7 +178,7 @@ def build_incumbent(one: DataSet, epsilon: float, composition: str = "gdp") -> A
 
 
 def build_few_rounds(one: DataSet, epsilon: float, *, additive: bool) -> FewRounds:
-    settings = replace(FEW_ROUNDS[one.task], additive=additive)
+    settings = replace(settings_for(one.task, epsilon), additive=additive)
     return FewRounds(epsilon, DELTA, one.schema, one.task, settings)
 
 
@@ -196,7 +196,6 @@ def build_forest(one: DataSet, epsilon: float) -> Any:
     return kind(categorical_features=[0 < count <= MOST_LEVELS for count in counts(one.schema)])
 
 
-FEW_ROUNDS = {"binary": FewRoundsSettings(), "regression": FewRoundsSettings()}
 MOST_LEVELS = 255
 """Of a category in scikit-learn's boosting; others are numbers to it."""
 EVERY_TASK = ("binary", "multiclass", "regression")
