@@ -10,10 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from numpy.random import Generator
 from numpy.typing import NDArray
 
 from benchmarks.ebm import synthetic
-from benchmarks.ebm.pair_tables import TABLES
+from benchmarks.ebm.pair_tables import TABLES, Pairs
 from benchmarks.kit.data_folder import read
 from voile import Category, Number, Schema
 
@@ -127,14 +128,12 @@ def tails(values: NDArray) -> Number:
     return Number(float(low), float(high))
 
 
-def drawn(name: str, n: int | None = None, seed: int = 0) -> DataSet:
-    """A made-up table of `pair_tables`; numbers that are to be forecast are cut to their bounds."""
+def made_up(name: str, rng: Generator, rows: int) -> tuple[DataSet, Pairs]:
+    """A table of `pair_tables`, and the pairs that do something; targets are cut to their bounds."""
     kind, make = TABLES[name]
-    rows = n or DRAWN_ROWS
-    one = make(np.random.default_rng([seed, rows]), rows)
+    one = make(rng, rows)
     frame, target, classes = one.frame, one.target, int(one.target.max()) + 1
     numbers = {k: tails(frame[k].to_numpy()) for k in frame.select_dtypes("number")}
-    note = f"made up: {make.__doc__}"
     if kind == "classes":
         schema = describe(frame, Category(list(range(classes))))
         task = "binary" if classes == 2 else "multiclass"
@@ -142,7 +141,7 @@ def drawn(name: str, n: int | None = None, seed: int = 0) -> DataSet:
         schema, task = describe(frame, wanted := tails(target)), "regression"
         target = np.clip(target, wanted.lower, wanted.upper)
     schema = Schema({**dict(schema), **numbers}, target=schema.target)
-    return DataSet(name, task, frame, target, schema, note)
+    return DataSet(name, task, frame, target, schema, f"made up: {make.__doc__}"), one.pairs
 
 
 def made(make: Callable[..., synthetic.Table], target: Number | Category, n: int | None) -> DataSet:
@@ -181,7 +180,7 @@ SYNTHETIC: dict[str, tuple[Callable[..., synthetic.Table], Number | Category]] =
 
 USUAL = tuple(name for name in (*PUBLIC, *SYNTHETIC) if name != "adult_all")
 NAMES = (*PUBLIC, *SYNTHETIC, *TABLES)
-DRAWN_ROWS = 25_000
+MADE_UP_ROWS = 25_000
 
 
 def load(name: str, n: int | None = None) -> DataSet:
@@ -196,7 +195,9 @@ def load(name: str, n: int | None = None) -> DataSet:
     """
     if name in SYNTHETIC:
         return made(*SYNTHETIC[name], n)
-    return drawn(name, n) if name in TABLES else PUBLIC[name]()
+    if name in TABLES:
+        return made_up(name, np.random.default_rng(0), n or MADE_UP_ROWS)[0]
+    return PUBLIC[name]()
 
 
 def big_schema(k: int = 14, task: str = "binary") -> Schema:

@@ -105,3 +105,15 @@ def test_without_options_the_usual_models_run():
     assert {one.name for one in entrants} <= {"ours", "incumbent", "ceiling"}
     assert "adult_all" not in quality.parse([]).sets
     assert quality.parse(["--sets", "friedman1,adult_all"]).sets == ("friedman1", "adult_all")
+
+
+def test_made_up_tables_are_sets_like_any_other():
+    for name in ("friedman1", "five_kinds", "nothing", "skewed"):
+        one = ebm_data.load(name, 1_200)
+        assert list(one.schema) == list(one.frame.columns)
+        if one.task == "regression":
+            assert one.schema.target.lower <= one.target.min()
+            assert one.target.max() <= one.schema.target.upper
+        else:
+            assert set(one.target) <= set(one.schema.target.levels)
+        assert one.task == ("multiclass" if name == "five_kinds" else one.task)
