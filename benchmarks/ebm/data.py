@@ -129,7 +129,7 @@ def tails(values: NDArray) -> Number:
 
 
 def made_up(name: str, rng: Generator, rows: int) -> tuple[DataSet, Pairs]:
-    """A table of `pair_tables`, and the pairs that do something; targets are cut to their bounds."""
+    """A table of `pair_tables`, and pairs that do something in it; targets are cut to bounds."""
     kind, make = TABLES[name]
     one = make(rng, rows)
     frame, target, classes = one.frame, one.target, int(one.target.max()) + 1
