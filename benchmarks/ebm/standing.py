@@ -66,7 +66,29 @@ def standing_text(sets: list[SetResult]) -> str:
         for one, epsilon, models in lost
         if models
     ]
-    return f"{text} Not ahead: {'; '.join(where)}." if where else text
+    text += f" Not ahead: {'; '.join(where)}." if where else ""
+    return f"{text} By means of other measures: {', '.join(tally(met))}."
+
+
+OTHERS = {"losses": "log loss or RMSE", "error_rates": "error rate", "calibration": "ECE"}
+
+
+def tally(met: list[tuple[SetResult, float]]) -> list[str]:
+    """At how many pairs ours has the least of each other measure."""
+    found = []
+    for measure, label in OTHERS.items():
+        ahead = asked = 0
+        for one, epsilon in met:
+            ours, *theirs = [
+                float(np.mean(getattr(cell, measure)))
+                for model in ("ours", *rivals(one, epsilon))
+                if (cell := one.cell(model, epsilon)) is not None and getattr(cell, measure)
+            ] or [math.nan]
+            asked += bool(theirs)
+            ahead += bool(theirs) and ours < min(theirs)
+        if asked:
+            found.append(f"{label} on {ahead} of {asked}")
+    return found or ["none"]
 
 
 def mean(values: tuple[float, ...], places: int) -> str:

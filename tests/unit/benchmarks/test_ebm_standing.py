@@ -40,6 +40,15 @@ def test_the_summary_counts_and_names_what_is_lost():
     assert "won at" not in text
 
 
+def test_other_measures_are_counted_where_there_are_any():
+    cells = tuple(
+        Cell(model, 1.0, scores=(0.9 - i / 10,), losses=(loss,), error_rates=(0.1 + i / 10,))
+        for i, (model, loss) in enumerate([("ours", 0.5), ("incumbent", 0.4), ("linear", 0.6)])
+    )
+    text = standing_text([SetResult("one", "binary", "AUROC", 9, 1, "", cells, {}, None)])
+    assert "log loss or RMSE on 0 of 1, error rate on 1 of 1." in text
+
+
 def test_ours_without_pairs_and_models_without_privacy_are_no_peers():
     only = result("alone", "AUROC", ours=(0.7,), ours_additive=(0.8,), ceiling=(0.99,))
     assert standing_text([only]) == ""
