@@ -75,7 +75,9 @@ class FewRoundsSettings:
     def answers(self, columns: int) -> int:
         """How many answers are bought: a start, one per tree, and one per column and sketch."""
         sketched = columns * self.sketches
-        return 1 + self.trees + (min(self.trees, sketched) if self.additive else sketched)
+        if self.additive:
+            return 1 + self.trees + min(self.trees, sketched)
+        return 1 + self.trees + columns * min(self.trees, self.sketches)
 
 
 def settings_for(task: str, epsilon: float) -> FewRoundsSettings:

@@ -31,6 +31,7 @@ SETTINGS = [
     FewRoundsSettings(trees=7, sketches=5, batch=3),
     FewRoundsSettings(trees=40, sketches=0, depth=2),
     FewRoundsSettings(trees=20, sketches=2, additive=False),
+    FewRoundsSettings(trees=3, sketches=5, additive=False),
 ]
 
 
