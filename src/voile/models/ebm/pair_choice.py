@@ -257,6 +257,6 @@ def choose_pairs(scored: Sequence[ScoredPair], most: int, entry: float = ENTRY) 
             break
         columns = (pair.first, pair.second)
         busy = [sum(k in (one.first, one.second) for one in chosen) for k in columns]
-        if pair.score > ENTRY and max(busy) < _MOST_EACH:
+        if pair.score > entry and max(busy) < _MOST_EACH:
             chosen.append(pair)
     return chosen
