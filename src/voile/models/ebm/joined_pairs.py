@@ -34,6 +34,7 @@ from voile.models.ebm.pair_sides import Side, make_side
 from voile.models.ebm.pair_training import (
     beyond_curves,
     curves_in_cells,
+    doubt_of_counts,
     estimate_counts,
     margins,
     parts_per_side,
@@ -321,6 +322,14 @@ class JoinedPairs:
     def without_curves(self, k: int, scores: Floats) -> Floats:
         """Scores of a pair without what curves of its columns can say, shape (cells,)."""
         return np.asarray(self._beyond[k - self._columns] @ scores)
+
+    def doubt_of_counts(self, k: int, scores: Floats) -> Floats:
+        """What noised counts add to the variance of a pair's estimates, (cells, outputs)."""
+        number = k - self._columns
+        grid, counts = self.grids[number], self.states[number].counts
+        whole = scores[: self._last] + self.margins(scores)
+        curves = [whole[self._layout.part(i)] for i in grid.columns]
+        return doubt_of_counts(grid, counts, self._count_errors[number], *curves)
 
     def margins(self, scores: Floats) -> Floats:
         """What all pairs add to the curves of their columns, shape (cells of columns, outputs)."""

@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy.special import ndtr
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
 
@@ -198,6 +199,21 @@ def test_curves_of_three_classes_make_no_pair():
     with fixed_noise(1):
         model = EBMClassifier(epsilon=8.0, schema=schema, interactions=[("a", "b")])
         model.fit(table, heights.argmax(axis=1))
+    assert judge_pairs(model.model_) == (NOTHING,)
+
+
+@pytest.mark.parametrize("seed", [5, 12])
+def test_related_columns_that_do_nothing_together_make_no_pair(seed):
+    """Their noised counts are far from the rows, and their curves from the truth."""
+    rng = np.random.default_rng(seed)
+    first, second = rng.normal(size=10_000), rng.normal(size=10_000)
+    table = {"a": ndtr(first), "b": ndtr(0.9 * first + math.sqrt(0.19) * second)}
+    table["c"] = rng.random(10_000)
+    score = 1.5 * np.sin(6 * table["a"]) + 0.8 * (table["c"] > 0.5)
+    y = (rng.random(10_000) < 1 / (1 + np.exp(-score))).astype(int)
+    schema = Schema(dict.fromkeys(table, Number(0, 1)), target=Category([0, 1]))
+    with fixed_noise(seed):
+        model = EBMClassifier(epsilon=2.0, schema=schema, interactions=[("a", "b")]).fit(table, y)
     assert judge_pairs(model.model_) == (NOTHING,)
 
 
