@@ -119,7 +119,7 @@ def test_counts_with_an_exposure_are_learned(go):
     assert [one["name"] for one in told["quality"]["measures"]] == ["RMSE", "MAE", "R2", "bias"]
     model = load("contracts.voile")
     assert (model.objective, model.exposure) == ("poisson", "years")
-    assert "log of the target" in go("explain", "contracts.voile")
+    assert "log of the prediction per unit of years" in go("explain", "contracts.voile")
     assert "prediction" in go("predict", "contracts.voile", "contracts.csv")
     check_totals(go)
     assert "exposure" in go(*train, "--exposure", "years", code=2)
