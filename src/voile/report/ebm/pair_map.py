@@ -42,6 +42,9 @@ HIGH, LINE, APART = 230, 30, 26
 WIDE, LETTERS = 460, 14
 """Pixels that a map has across on a wide page, at least, and that a line of letters has."""
 
+LEAST_SIGN = 8
+"""Pixels of height that a plus or minus needs."""
+
 
 @dataclass(frozen=True, eq=False)
 class MapAxis:
@@ -271,11 +274,14 @@ class _MapGrid:
             for size, ends in ((block.wide, block.ends_across), (block.high, block.ends_up))
         )
         texts = np.full(told.shape, "", dtype=object)
-        places = [(i, j) for i, j in np.argwhere(told).tolist() if high[i] >= LETTERS]
+        # Signs in some rows alone would look as if those rows were special.
+        signs = told.any(axis=1)
+        low = float(high[signs].min()) if signs.any() else 0.0
+        places = np.argwhere(told & (low >= LEAST_SIGN)).tolist()
         for i, j in places:
             size = float(scores[i, j])
             texts[i, j] = factor_text(size) if self._factors else signed(float(f"{size:.2g}"))
-        if any(wide[j] < measure_text(texts[i, j]) for i, j in places):
+        if low < LETTERS or any(wide[j] < measure_text(texts[i, j]) for i, j in places):
             for i, j in places:
                 texts[i, j] = "+" if scores[i, j] > 0 else "-"
         found: list[list[str]] = texts.tolist()
