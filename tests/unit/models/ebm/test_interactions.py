@@ -217,6 +217,17 @@ def test_related_columns_that_do_nothing_together_make_no_pair(seed):
     assert judge_pairs(model.model_) == (NOTHING,)
 
 
+@pytest.mark.parametrize("classes", [2, 3])
+def test_a_column_without_any_level_may_be_in_a_pair(classes):
+    table = {"a": X["a"], "b": np.array(list("uvwxyz") * 250)}  # too few each to be found
+    schema = Schema({"a": Number(0, 1), "b": Category()}, target=Category([0, 1, 2][:classes]))
+    with fixed_noise(1):
+        model = EBMClassifier(epsilon=0.05, schema=schema, interactions=[("a", "b")])
+        model.fit(table, np.arange(ROWS) % classes)
+    assert model.model_["b"].column.levels == ()
+    assert model.model_.pairs[0].scores.shape[1] == 1
+
+
 @pytest.mark.parametrize("given", ["auto", 3, [("a", "b")], (("a", "c"),), [["a", "b"]]])
 def test_clones_have_the_setting_as_it_was_given(given):
     made = EBMClassifier(interactions=given, schema=SCHEMA)
