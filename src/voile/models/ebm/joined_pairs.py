@@ -36,6 +36,7 @@ from voile.models.ebm.pair_training import (
     curves_in_cells,
     doubt_of_counts,
     estimate_counts,
+    least_count_error,
     margins,
     parts_per_side,
     purify,
@@ -255,7 +256,7 @@ def _start(
                 facts.pair_unit,
             )
         )
-        errors.append(error)
+        errors.append(max(error, least_count_error(grid.cells.size, release.standard_error)))
     return JoinedPairs(facts.layout, grids, states, errors, facts.pair_unit, candidates)
 
 

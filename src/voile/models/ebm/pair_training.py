@@ -63,6 +63,21 @@ def estimate_counts(
     return np.maximum(counts, _EMPTY * expected), math.sqrt(kept) * error
 
 
+def least_count_error(cells: int, error: float) -> float:
+    """The smallest standard error that can be told of a count.
+
+    How far true counts lie from those of independent columns is known from so many noised cells
+    alone, to a part of sqrt(2 / cells) of the noise. Counts that look independent may be off by it.
+
+    Examples
+    --------
+    >>> round(least_count_error(50, 10.0), 1)
+    4.1
+    """
+    doubt = math.sqrt(2.0 / cells)
+    return math.sqrt(doubt / (1.0 + doubt)) * error
+
+
 def start_pair(
     grid: PairGrid,
     counts: Floats,

@@ -16,6 +16,7 @@ from voile.explain.ebm.term import ExplainedTerm
 from voile.explain.ebm.text import extremes, leading_output
 from voile.explain.wording import noisy, p_text, short, signed, spread
 from voile.figure_request import FigureRequest
+from voile.models.ebm.pair_term import pair_name
 from voile.models.history import Edit, tell_edits
 from voile.rendering import draws, plots
 from voile.report.ebm.pair_map import draw_pair
@@ -52,6 +53,9 @@ def plot(record: EBMExplanation, request: FigureRequest) -> go.Figure:
         record = _only(record, k)
     if request.name is None:
         return draw_importance(record)
+    turned = {pair_name(*pair.names[::-1]): pair.name for pair in record.pairs}
+    if request.name in turned:
+        request = replace(request, name=turned[request.name])
     name = request.choose_name([part.name for part in record.ranked_parts])
     part = record[name]
     if isinstance(part, ExplainedPair):

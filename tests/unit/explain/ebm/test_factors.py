@@ -106,3 +106,17 @@ def test_one_term_and_one_pair_print_themselves(falls):
         assert any("rows" in line for line in lines)
     many = str(whole["age & ward"]).splitlines()
     assert "more cells: to_frame()" in many[-1]
+
+
+def test_a_pair_is_named_in_either_order_everywhere(falls):
+    whole = falls[0].explain_global()
+    assert whole["ward & age"] is whole["age & ward"]
+    turned, named = whole.plot("ward & age"), whole.plot("age & ward")
+    assert turned == named
+    with pytest.raises(KeyError, match="there are 'age', 'ward', 'age & ward'"):
+        whole["age & days"]
+
+
+def test_no_count_of_a_cell_is_told_as_certain(falls):
+    pair = falls[0].model_.pairs[0]
+    assert (pair.count_errors > 0).all()
