@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 from voile.models.ebm.binning import ColumnBins
 from voile.models.ebm.grid_counts import GridCounts
 from voile.models.ebm.interactions import WantedPairs
-from voile.models.ebm.losses import TrainingLoss
+from voile.models.ebm.losses import LinearLoss, TrainingLoss
 from voile.models.ebm.pair_cells import PairCells, all_offsets
 from voile.models.ebm.pair_choice import (
+    LEAST_EXPLAINED,
     Candidate,
     candidate_columns,
     choose_pairs,
@@ -33,6 +34,7 @@ from voile.models.ebm.pair_sides import Side, make_side
 from voile.models.ebm.pair_training import (
     beyond_curves,
     curves_in_cells,
+    doubt_of_counts,
     estimate_counts,
     least_count_error,
     margins,
@@ -192,7 +194,8 @@ def _choose(
         facts.rows,
         facts.pair_unit,
     )
-    chosen = choose_pairs(scored, wanted.most)
+    least = 0.0 if isinstance(facts.loss, LinearLoss) else LEAST_EXPLAINED
+    chosen = choose_pairs(scored, wanted.most, least)
     return tuple((one.first, one.second) for one in chosen), len(candidates)
 
 
@@ -320,6 +323,14 @@ class JoinedPairs:
     def without_curves(self, k: int, scores: Floats) -> Floats:
         """Scores of a pair without what curves of its columns can say, shape (cells,)."""
         return np.asarray(self._beyond[k - self._columns] @ scores)
+
+    def doubt_of_counts(self, k: int, scores: Floats) -> Floats:
+        """What noised counts add to the variance of a pair's estimates, (cells, outputs)."""
+        number = k - self._columns
+        grid, counts = self.grids[number], self.states[number].counts
+        whole = scores[: self._last] + self.margins(scores)
+        curves = [whole[self._layout.part(i)] for i in grid.columns]
+        return doubt_of_counts(grid, counts, self._count_errors[number], *curves)
 
     def margins(self, scores: Floats) -> Floats:
         """What all pairs add to the curves of their columns, shape (cells of columns, outputs)."""

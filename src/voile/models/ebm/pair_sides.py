@@ -121,7 +121,7 @@ def make_side(
 
 def _main_axis(scores: Floats, mass: Floats) -> Floats:
     """One number per level: its score, or with several outputs what tells levels apart most."""
-    if scores.shape[1] == 1:
+    if scores.shape[1] == 1 or not len(scores):  # a column may be without any level
         return scores[:, 0]
     weights = mass / max(float(mass.sum()), 1e-9)
     centred = (scores - weights @ scores) * np.sqrt(weights)[:, None]

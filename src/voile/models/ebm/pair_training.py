@@ -160,6 +160,29 @@ def curves_in_cells(grid: PairGrid, first: Floats, second: Floats) -> Floats:
     return sums.reshape(-1, sums.shape[2])
 
 
+def doubt_of_counts(
+    grid: PairGrid, counts: Floats, error: float, first: Floats, second: Floats
+) -> Floats:
+    """What noised counts add to the variance of a pair's estimates, shape (cells, outputs).
+
+    A cell's sums hold its rows times what the curves miss; divided by another number of rows, that
+    is no sum of two curves. Related columns may have divided an effect between them in any way, so
+    a curve may miss as much as it says (docs/proofs/pairs.md).
+
+    Parameters
+    ----------
+    grid : PairGrid
+    counts : ndarray of shape (cells,)
+        As steps use them: raised by their error, hence its square twice.
+    error : float
+        Of each.
+    first, second : ndarray of shape (bins, outputs)
+        The curves of both columns.
+    """
+    off = 2.0 * (error / counts) ** 2
+    return np.asarray(off[:, None] * curves_in_cells(grid, first**2, second**2))
+
+
 def margins(grid: PairGrid, counts: Floats, scores: Floats) -> tuple[Floats, Floats]:
     """Mean scores of a pair in each bin of its columns, (bins, outputs) each."""
     table = scores.reshape(*grid.shape, -1)

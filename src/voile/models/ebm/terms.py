@@ -176,6 +176,7 @@ def weigh_term(
     spread: Floats,
     cross: Floats | float,
     unit: float,
+    curves: Floats | None = None,
 ) -> TermEvidence:
     """One Newton step of a term from its scores, without a prior, and its errors.
 
@@ -190,6 +191,8 @@ def weigh_term(
         What the other terms explain of the sums, where that is known.
     unit : float
         Typical variance of the scores.
+    curves : ndarray of shape (cells, outputs), optional
+        Of a pair, what the curves of its columns say in each cell; ``scores`` holds it, too.
     """
     counts = term.counts[:, None]
     explained = counts * loss.response(intercept, scores, spread) + cross
@@ -197,6 +200,10 @@ def weigh_term(
     scatter = counts * loss.variance(intercept, scores, spread)
     # A class's sums tell it apart from all others together, whatever errors their scores have.
     start = against_rest(intercept + scores) if loss.link == "softmax" else scores
+    if curves is not None:
+        # Log-odds against the rest of two curves are no sum of two curves: what they say without
+        # the pair is not the pair's.
+        start = start - (against_rest(intercept + curves) if loss.link == "softmax" else curves)
     more = _ROUGH if loss.rough else 1.0
     length, plain = term.smoother.shape
     return TermEvidence(

@@ -9,6 +9,7 @@ Sensitivity and accounting: docs/proofs/ebm.md.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -156,9 +157,16 @@ class _Training(ScoreSteps):
         term, spread = self.terms[k], self._others(self._spreads(), k)
         cross = self._cross()
         left = 0.0 if cross is None or not self._is_column(k) else cross[self._at(k)]
-        now = self._part(k) + self._base(k)
-        found = weigh_term(term, self.loss, self.intercept, now, spread, left, self.unit)
-        return found.of_units(self.table.weight_per_unit, noisy=noisy)
+        base = self._base(k)
+        state = (term, self.loss, self.intercept, self._part(k) + base, spread, left, self.unit)
+        found = weigh_term(*state, None if self._is_column(k) else np.asarray(base))
+        found = found.of_units(self.table.weight_per_unit, noisy=noisy)
+        return found if self._is_column(k) else self._doubting_counts(k, found)
+
+    def _doubting_counts(self, k: int, found: TermEvidence) -> TermEvidence:
+        """The evidence for a pair with the errors that noised counts make of its curves' errors."""
+        doubt = self._joined.doubt_of_counts(k, self.scores)
+        return replace(found, sampling_variances=found.sampling_variances + doubt)
 
     def _intercept_sampling(self) -> Floats:
         """Standard deviation of the intercept by who was among the rows, shape (outputs,)."""
