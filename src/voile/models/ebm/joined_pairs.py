@@ -243,19 +243,10 @@ def _start(
         i, j = grid.columns
         base = facts.base((grid.first, grid.second), i, j)
         spread = facts.spread_without(i, j)
-        states.append(
-            start_pair(
-                grid,
-                estimate,
-                error,
-                facts.loss,
-                facts.intercept,
-                base,
-                spread,
-                noise,
-                facts.pair_unit,
-            )
+        state = start_pair(
+            grid, estimate, error, facts.loss, facts.intercept, base, spread, noise, facts.pair_unit
         )
+        states.append(state)
         errors.append(max(error, least_count_error(grid.cells.size, release.standard_error)))
     return JoinedPairs(facts.layout, grids, states, errors, facts.pair_unit, candidates)
 
