@@ -108,6 +108,9 @@ target: {kind: number, lower: 0, upper: 20}
 """
 
 
+YEARS = ("--exposure", "years")
+
+
 def test_counts_with_an_exposure_are_learned(go):
     lines = [f"{20 + i % 60},{0.1 + i % 9 / 10:.1f},{i % 3}" for i in range(600)]
     text = "\n".join(["age,years,claims", *lines]) + "\n"
@@ -124,6 +127,16 @@ def test_counts_with_an_exposure_are_learned(go):
     check_totals(go)
     assert "exposure" in go(*train, "--exposure", "years", code=2)
     assert "--quantile" in go(*train, "--quantile", "0.9", code=2)
+
+
+@pytest.mark.parametrize("wrong", [("--exposure", "year"), (*YEARS, "--pair", "age:years")])
+def test_no_payment_is_announced_for_what_cannot_be_trained(go, monkeypatch, capsys, wrong):
+    (go.folder / "contracts.csv").write_text("age,years,claims\n30,0.5,1\n")
+    (go.folder / "contracts.yaml").write_text(CONTRACTS)
+    train = ("train", "contracts.csv", "--target", "claims", "--schema", "contracts.yaml")
+    done = run_voile((*train, "--objective", "poisson", *wrong), monkeypatch, capsys)
+    assert (done.code, done.out) == (2, "")
+    assert "exposure" in done.err
 
 
 def check_totals(go):

@@ -139,6 +139,8 @@ def train(
     public = read_public_facts(table, target, schema, task, model, unit, unit_rows, ask=ask)
     wanted = read_pairs(interactions, pair, public, model)
     speaks_of = None if positive is None else read_positive(positive, public, table, target)
+    if model is ModelKind.EBM:
+        _check_settings(public, wanted, aim)
     whole = Budget.of_job(epsilon, delta, public.rows)
     check_groups(groups or [], public)
     check_writable(place)
@@ -178,6 +180,14 @@ def _aim(objective: Aimed, quantile: float, exposure: str | None, model: ModelKi
     if aim != SQUARED and model is not ModelKind.EBM:
         raise SettingError("An --objective is for --model ebm alone: leave it out.")
     return aim
+
+
+def _check_settings(public: Schema, wanted: Interactions, aim: Aim) -> None:
+    """Refuse what no additive model can be, before a payment is announced."""
+    from voile.models.ebm.settings import Settings, check
+
+    told = {name: getattr(aim, name) for name in ("objective", "quantile", "exposure")}
+    check(public, Settings(interactions=wanted, **told))
 
 
 def _announce(whole: Budget, public: Schema, *, by_rule: bool) -> None:

@@ -18,7 +18,9 @@ _NARROW = 4.0
 """Up to this ratio of its ends an axis has equal steps, from there on powers of ten and parts."""
 
 
-def power_ticks(low: float, high: float, before: str = "") -> dict[str, Any]:
+def power_ticks(
+    low: float, high: float, before: str = "", most: int = MOST_TICKS
+) -> dict[str, Any]:
     """Where an axis from ``low`` to ``high`` is written on, and what: settings of plotly's axis.
 
     Parameters
@@ -27,6 +29,8 @@ def power_ticks(low: float, high: float, before: str = "") -> dict[str, Any]:
         Ends of the axis; its numbers are natural logarithms.
     before : str
         Stands before each number.
+    most : int
+        Numbers, at most.
 
     Examples
     --------
@@ -39,9 +43,9 @@ def power_ticks(low: float, high: float, before: str = "") -> dict[str, Any]:
     if not low < high:
         return {}
     narrow = high - low <= math.log(_NARROW) + 0.5
-    values = [] if narrow else _powers(low, high)
+    values = [] if narrow else _powers(low, high, most)
     if len(values) < FEWEST_TICKS and high - low < math.log(100.0):
-        values = _equal(math.exp(low), math.exp(high))
+        values = _equal(math.exp(low), math.exp(high), most)
     return {
         "tickvals": [math.log(one) for one in values],
         "ticktext": [before + short(one, digits=3) for one in values],
@@ -49,19 +53,19 @@ def power_ticks(low: float, high: float, before: str = "") -> dict[str, Any]:
     }
 
 
-def _equal(low: float, high: float) -> list[float]:
+def _equal(low: float, high: float, most: int) -> list[float]:
     """Readable numbers with equal steps."""
     size = math.floor(math.log10(high - low)) - 1
     for power in (size, size + 1, size + 2):
         for part in _STEPS:
             step = part * 10.0**power
             places = np.arange(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1)
-            if len(places) <= MOST_TICKS - 1:
+            if len(places) <= most - 1:
                 return [float(f"{place * step:.12g}") for place in places.tolist() if place > 0]
     return []
 
 
-def _powers(low: float, high: float) -> list[float]:
+def _powers(low: float, high: float, most: int) -> list[float]:
     """Powers of ten, with parts between them where there is room."""
     first, last = math.floor(low / math.log(10)), math.ceil(high / math.log(10))
     for every in range(1, 1_000):
@@ -69,6 +73,6 @@ def _powers(low: float, high: float) -> list[float]:
             powers = (k for k in range(first, last + 1) if k % every == 0)
             values = [part * 10.0**k for k in powers if abs(k) < 300 for part in parts]
             inside = [one for one in values if low <= math.log(one) <= high]
-            if len(inside) <= MOST_TICKS:
+            if len(inside) <= most:
                 return inside
     return []

@@ -217,6 +217,8 @@ def draw_importance(record: EBMExplanation) -> go.Figure:
         hoverinfo="text",
     )
     units = plot_text(record.units) if single else "all scores together"
+    if record.units == LOG_UNIT:
+        units = plot_text(plain_text.score_text(record), 60)
     labels = plot_labels([term.name for term in terms], 22)
     return theme.dress(
         figure,

@@ -29,7 +29,7 @@ from voile.report.kit.page import compose_page
 from voile.report.kit.room import draw_some
 from voile.report.kit.text import plot_text
 
-MOST_ROWS = 20
+MOST_ROWS, MOST_TICKS = 20, 5
 
 _html = Templates("ebm/rows.html", text=plain_text)
 
@@ -175,8 +175,11 @@ def draw_waterfall(record: EBMLocalExplanation, row: int, output: int | None = N
     if record.units != LOG_UNIT:
         return draw_steps(base, steps, score, title)
     figure = draw_steps(base, steps, score, f"{plot_text(record.outputs[k], 40)}, log scale")
-    ends = [part.size for part in (base, score)] + [part.start + part.size for part in steps]
-    reach = [side * 2 * part.standard_error for part in (base, score) for side in (-1, 1)]
-    reach = [one for one in reach if math.isfinite(one)]
-    low, high = min(ends) + min(reach, default=0.0), max(ends) + max(reach, default=0.0)
-    return figure.update_xaxes(**power_ticks(low, high))
+    ends = [
+        part.start + part.size + side * part.standard_error
+        for part in (base, *steps, score)
+        for side in (-2, 2)
+    ]
+    known = [one for one in ends if math.isfinite(one)] or [base.size, score.size]
+    low, high = min(known), max(known)
+    return figure.update_xaxes(**power_ticks(low, high, most=MOST_TICKS))
