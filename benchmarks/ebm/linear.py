@@ -1,7 +1,7 @@
 """Private linear models of diffprivlib as estimators, whose fits are made in another Python.
 
-Not a script: see `peers.py`. Features are one-hot levels and numbers scaled by their bounds, and
-settings are the library's own. Its least squares knows no ridge: noise can leave a sum of squares
+Not a script: see `peers.py`. Features are one-hot levels and numbers scaled by their bounds.
+Settings are the library's. Its least squares knows no ridge: the noise can leave a sum of squares
 without a minimum, and at usual epsilons does.
 """
 

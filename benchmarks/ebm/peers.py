@@ -169,6 +169,8 @@ def build_incumbent(one: DataSet, epsilon: float, composition: str = "gdp") -> A
         "privacy_bounds": bounds,
         "epsilon": epsilon,
         "delta": DELTA,
+        # It trains one bag: more jobs would start a process for it and bring nothing.
+        "n_jobs": 1,
         "composition": composition,
     }
     if one.task != "regression":

@@ -185,6 +185,7 @@ def measure_speed(
         return
     try:
         if options.speed:
+            found.answers = ebm_speed.answers(entrants)
             raced = [race.name for race in found.races]
             found.first_fit = ebm_speed.first_fit("adult" if "adult" in raced else "wide")
         if options.scale:

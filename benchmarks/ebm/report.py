@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.ebm.cells import CEILINGS, LABELS, Cell, SetResult
-from benchmarks.ebm.speed import FirstFit, Race
+from benchmarks.ebm.speed import Answers, FirstFit, Race
 from benchmarks.ebm.standing import outcome_table, standing_text
 from benchmarks.kit.script import write_findings
 from benchmarks.kit.tables import digits, table
@@ -24,6 +24,7 @@ class Findings:
     settings: dict[str, object]
     sets: list[SetResult] = field(default_factory=list)
     races: list[Race] = field(default_factory=list)
+    answers: Answers | None = None
     first_fit: FirstFit | None = None
     scale: dict[str, float | None] | None = None
     absent: tuple[str, ...] = ()
@@ -139,6 +140,19 @@ def speed_text(found: Findings) -> str:
         rows.append([race.name + mark(race.others), f"{race.rows:,}", *shown, ratio])
     header = ["fit, eps 1", "rows", LABELS["ours"], LABELS["incumbent"], "times as fast"]
     parts = [table(header, rows)] if rows else []
+    if found.races:
+        parts.append(
+            f"{found.races[0].cores} cores: ours uses all of them for its looks at the rows, the "
+            "incumbent one for its rounds. How many times as fast depends on that, and on the rows."
+        )
+    if found.answers is not None:
+        told = ", ".join(
+            f"{LABELS[model]} {millions:.1f}" for model, millions in found.answers.millions.items()
+        )
+        parts.append(
+            f"Probabilities of {found.answers.rows:,} rows x 14 from a data frame, millions of "
+            f"rows per CPU second: {told}."
+        )
     if found.first_fit is not None:
         empty, filled = found.first_fit.empty_cache, found.first_fit.filled_cache
         parts.append(

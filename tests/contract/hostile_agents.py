@@ -11,7 +11,7 @@ from collections import Counter
 from fractions import Fraction
 
 import numpy as np
-from hostile_queries import NETWORK, NUMBERS, OWN, PIXELS, forged
+from hostile_queries import NETWORK, NUMBERED, NUMBERS, OWN, PIXELS, forged
 
 from voile import Budget, Ledger, protect
 from voile.errors import VoileError
@@ -121,7 +121,7 @@ def _column(values):
 def rows_of(own, count, generator):
     for number in range(count):
         values = generator.normal(size=4) * (100.0 if own == "pictures" else 1.0)
-        label = float(generator.normal()) if own == "number" else "ab"[int(generator.integers(2))]
+        label = float(generator.normal()) if own in NUMBERED else "ab"[int(generator.integers(2))]
         yield (
             values.tolist(),
             ["a", "b", 1][int(generator.integers(3))],
@@ -134,7 +134,9 @@ def rows_of(own, count, generator):
 def hostile_row(own, rows, variant):
     """One row more: each value of the worst there is, a copy of another, or of the far corner."""
     generator = np.random.default_rng(variant)
-    label = ["a", "b", "a", 1][variant % 4] if own != "number" else [3.0, -2.0, 1e300][variant % 3]
+    label = (
+        ["a", "b", "a", 1][variant % 4] if own not in NUMBERED else [3.0, -2.0, 1e300][variant % 3]
+    )
     if variant == 0 and rows:
         return (*rows[0][:3], "new", 2.0)
     if variant in (1, 2):

@@ -12,6 +12,8 @@ import numpy as np
 from voile import Category, Number, Schema, Unit
 from voile.models.ebm.cyclic import LeafSums
 from voile.models.ebm.grid_counts import GridCounts
+from voile.models.ebm.misses import MissSizes
+from voile.models.ebm.objectives import EXPOSED, LINK_OF, SQUARED, Aim
 from voile.models.ebm.pair_cells import PairCells
 from voile.models.ebm.pairs import GROUPS, PairCounts
 from voile.models.ebm.queries import BinLayout, ResidualSizes, ResidualSums
@@ -47,12 +49,16 @@ OWN = {
     "two": Schema(FEATURES, target=TWO),
     "three": Schema(FEATURES, target=THREE),
     "number": Schema(FEATURES, target=Number(-2, 3)),
+    "counts": Schema({**FEATURES, "u": Number(0.5, 1e3)}, target=Number(0, 4)),
     "open": Schema({"n": Number(), "u": Number(), "c": Category()}, target=Category()),
     "pictures": Schema(PIXELS, target=TWO),
     "units": Schema(FEATURES, target=TWO, unit=Unit("who", rows=2)),
     "weighted": Schema(FEATURES, target=TWO),
 }
 """What clients have said of their tables."""
+
+NUMBERED = ("number", "counts")
+"""Those whose target is a number."""
 
 COMPLETE = {**OWN, "open": Schema(FEATURES, target=TWO)}
 
@@ -233,8 +239,13 @@ def layout_of(rng, schema, link=None):
     if link is None:
         links = {2: ["logit", "softmax", "logit"]}.get(classes_of(schema), ["softmax"])
         link = "identity" if isinstance(target, Number) else rng.pick(links)
+    aim = aim_of(rng, schema)
+    if isinstance(target, Number) and rng.of(0.95):
+        link = LINK_OF[aim.objective]
     cuts, widths = [], []
-    for column in schema.values():
+    for name, column in schema.items():
+        if name == aim.exposure:
+            continue
         if isinstance(column, Category):
             own = np.zeros(0)
             widths.append(len(column.levels or ()) + 2 - (1 if rng.of(0.2) else 0))
@@ -243,7 +254,24 @@ def layout_of(rng, schema, link=None):
             widths.append(len(own) + rng.pick([2, 2, 1, 5]))
         cuts.append(own)
     offsets = np.cumsum([0, *widths]).astype(np.int64)
-    return forged(BinLayout, schema=schema, link=link, cuts=tuple(cuts), offsets=offsets)
+    own = {"schema": schema, "link": link, "cuts": tuple(cuts), "offsets": offsets}
+    return forged(BinLayout, **own, aim=aim)
+
+
+def aim_of(rng, schema):
+    """What a regression is to tell; now and then of a target or exposure that does not suit it."""
+    target = schema.target
+    if not isinstance(target, Number):
+        return SQUARED if rng.of(0.95) else forged(Aim, objective="poisson")
+    positive = target.lower is not None and target.lower >= 0
+    objective = rng.pick(["squared", "squared", "quantile", "poisson", "gamma"])
+    if objective in EXPOSED and not positive and rng.of(0.9):
+        objective = "quantile"
+    quantile = rng.pick([0.5, 0.5, 0.01, 0.9, -1.0])
+    exposure = None
+    if len(schema.numbers) and rng.of(0.3 if objective in EXPOSED else 0.05):
+        exposure = rng.pick(schema.numbers)
+    return forged(Aim, objective=objective, quantile=quantile, exposure=exposure)
 
 
 def pairs_of(rng, layout):
@@ -283,14 +311,21 @@ def residual_sums(rng, schema):
             one = np.trunc(one / np.linalg.norm(one, axis=0) * most)
         mixing.append(one.astype(np.int64))
     cap = rng.pick([0.5, 1.0, 2.0, 1e-9, 1e9, 1e-139, 1e139])
-    state = state_of(rng, layout, pairs)
-    return (layout,), forged(ResidualSums, **state, cap=cap, mixing=tuple(mixing), pairs=pairs)
+    state = {**state_of(rng, layout, pairs), "pairs": pairs}
+    width = rng.pick([1.0, 1.0, 0.5, 15.0, 1e6, 1e-9, -1.0])
+    return (layout,), forged(ResidualSums, **state, cap=cap, mixing=tuple(mixing), width=width)
 
 
 def residual_sizes(rng, schema):
     layout = layout_of(rng, schema)
     pairs = pairs_of(rng, layout)
     return (layout,), forged(ResidualSizes, **state_of(rng, layout, pairs), pairs=pairs)
+
+
+def miss_sizes(rng, schema):
+    layout = layout_of(rng, schema)
+    pairs = pairs_of(rng, layout)
+    return (layout,), forged(MissSizes, **state_of(rng, layout, pairs), pairs=pairs)
 
 
 def grid_counts(rng, schema):
@@ -526,6 +561,7 @@ MAKERS = {
     MarginCosts: costs,
     ResidualSums: residual_sums,
     ResidualSizes: residual_sizes,
+    MissSizes: miss_sizes,
     LeafSums: leaf_sums,
     PairCounts: pair_counts,
     GridCounts: grid_counts,
@@ -544,11 +580,11 @@ OF_PIXELS = (Brightness, NetworkSteps)
 
 def honest_case(rng, kind, *, plain=False):
     """A question that an honest server might send, but for its numbers."""
-    names = ["two", "two", "three", "open", "units", "pictures", "weighted", "number"]
+    names = ["two", "two", "three", "open", "units", "pictures", "weighted", *NUMBERED]
     if kind in OF_PIXELS:
         names = ["pictures"]
-    elif kind is ResidualSizes:
-        names = ["number"]
+    elif kind in (ResidualSizes, MissSizes):
+        names = [*NUMBERED]
     own = rng.pick(names)
     schema = schema_for(rng, own, plain=plain)
     prepared, query = MAKERS[kind](rng, schema)
@@ -637,7 +673,8 @@ def _mutated_array(rng, value):
         pool = [
             one for one in INTS if np.iinfo(result.dtype).min <= one <= np.iinfo(result.dtype).max
         ]
-    result.reshape(-1)[places] = rng.pick(pool)
+    with np.errstate(over="ignore"):  # into few bits
+        result.reshape(-1)[places] = rng.pick(pool)
     return result
 
 

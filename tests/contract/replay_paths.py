@@ -16,6 +16,8 @@ import numpy as np
 import pandas as pd
 from replay_tables import (
     CLASSES,
+    COUNT,
+    EXPOSED,
     FEATURES,
     NUMBER,
     THREE,
@@ -157,6 +159,7 @@ def chosen_pairs(run):
         with (
             patch.object(joined_pairs, "worth_choosing", lambda *noises: True),
             patch.object(pair_choice, "ENTRY", -math.inf),
+            patch.object(joined_pairs, "LEAST_EXPLAINED", -math.inf),
         ):
             return run(rows, ledger)
 
@@ -684,6 +687,49 @@ def make_paths():
             fit(EBMRegressor, target=NUMBER, rounds=2),
             (_SUMS, "EBMRegressor"),
             NUMBER,
+            fast=3,
+        ),
+        Path(
+            "EBM of counts with an exposure",
+            fit(EBMRegressor, schema=EXPOSED, objective="poisson", exposure="u", rounds=3),
+            (_SUMS, "EBMRegressor"),
+            COUNT,
+            fast=3,
+        ),
+        Path(
+            "EBM of counts, weighted, of pairs named",
+            fit(
+                EBMRegressor,
+                target=COUNT,
+                objective="poisson",
+                rounds=4,
+                interactions=[("u", "c")],
+                weighted=True,
+                largest_weight=0.7,
+            ),
+            (_SUMS, "EBMRegressor"),
+            COUNT,
+        ),
+        Path(
+            "EBM of amounts with an exposure, of people",
+            fit(EBMRegressor, schema=EXPOSED, objective="gamma", exposure="u", rounds=3, people=2),
+            (_SUMS, "EBMRegressor"),
+            COUNT,
+            near=people_of,
+            fast=3,
+        ),
+        Path(
+            "EBM of a quantile",
+            fit(EBMRegressor, target=NUMBER, objective="quantile", quantile=0.9, rounds=3),
+            (_SUMS, "EBMRegressor"),
+            NUMBER,
+            fast=3,
+        ),
+        Path(
+            "EBM of amounts over clients",
+            federated(EBMRegressor, "nobody", target=COUNT, objective="gamma", rounds=2),
+            (_SUMS, "EBMRegressor"),
+            COUNT,
             fast=3,
         ),
         Path(

@@ -12,7 +12,7 @@ FEATURES = {
     "c": Category(["a", "b", 1]),
 }
 CLASSES, THREE = Category(["no", "yes"]), Category(["no", "yes", "perhaps"])
-NUMBER = Number(-5, 5)
+NUMBER, COUNT = Number(-5, 5), Number(0, 5)
 UNLISTED = Schema(
     {"n": Number(), "u": Number(0, 1e3), "c": Category()},
 )
@@ -21,6 +21,10 @@ UNLISTED = Schema(
 def schema_of(target=CLASSES, **facts):
     """All columns, and what is to be learned."""
     return Schema(FEATURES, target=target, **facts)
+
+
+EXPOSED = Schema({**FEATURES, "u": Number(0.5, 1e3)}, target=COUNT)
+"""Where u can be an exposure."""
 
 
 @dataclass(frozen=True, eq=False)

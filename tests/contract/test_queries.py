@@ -13,6 +13,7 @@ import pytest
 from evaluated import evaluated
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import poisson
 from torch import nn
 
 import voile
@@ -29,6 +30,8 @@ from voile.explain.blackbox.synthetic.marginals import BinCounts, PairProducts, 
 from voile.models.ebm import queries as ebm_queries
 from voile.models.ebm.cyclic import LeafSums
 from voile.models.ebm.grid_counts import GridCounts
+from voile.models.ebm.misses import MISS_CUTS, MissSizes
+from voile.models.ebm.objectives import LINK_OF, Aim
 from voile.models.ebm.pair_cells import PairCells, all_offsets
 from voile.models.ebm.pairs import GROUPS, PairCounts
 from voile.models.ebm.queries import (
@@ -166,7 +169,12 @@ TARGETS = {
     "logit": [Category(["a", "b"])],
     "softmax": [Category(["a", "b", 1]), Category(["a", "b", *range(2, 12)])],
     "identity": [Number(-2, 3), Number(1000, 1001), Number(-8e307, 8e307), Number(0, 5e-324)],
+    "poisson": [Number(0, 3), Number(0, 1e4), Number(2, 8e307), Number(0, 5e-324)],
+    "gamma": [Number(0, 3), Number(1, 1e6), Number(5e-324, 8e307), Number(0, 5e-324)],
+    "quantile": [Number(-2, 3), Number(1000, 1001), Number(-8e307, 8e307), Number(0, 5e-324)],
 }
+"""By the link, or by the objective of a regression with another one."""
+OBJECTIVES = ("poisson", "gamma", "quantile")
 FEATURES = {"n": Number(-2, 3), "u": Number(-1e3, 1e3), "c": Category(["a", "b", 1])}
 
 
@@ -175,7 +183,18 @@ def layout_of(link, target, cuts):
     sizes = [len(cuts[0]) + 2, len(cuts[1]) + 2, 5]
     arrays = (*(np.array(one, dtype=np.float64) for one in cuts), np.zeros(0))
     offsets = np.cumsum([0, *sizes]).astype(np.int64)
-    return BinLayout(Schema(FEATURES, target=target), link, arrays, offsets)
+    schema = Schema(FEATURES, target=target)
+    if link in OBJECTIVES:
+        aim = Aim(link, 0.25 if link == "quantile" else 0.5)
+        return BinLayout(schema, LINK_OF[link], arrays, offsets, aim)
+    return BinLayout(schema, link, arrays, offsets)
+
+
+def exposed_layout(objective, lower, upper, target):
+    """Where u is an exposure: n and c alone are terms."""
+    schema = Schema({**FEATURES, "u": Number(lower, upper)}, target=target)
+    cuts, offsets = (np.array([-1.0, 0.5]), np.zeros(0)), np.array([0, 4, 9])
+    return BinLayout(schema, "log", cuts, offsets, Aim(objective, exposure="u"))
 
 
 def cuts_between(lower, upper):
@@ -251,7 +270,26 @@ def residual_sums(draw):
     cap = draw(st.one_of(st.sampled_from([0.5, math.sqrt(0.5), 2.0]), st.floats(2.0**-9, 2.0)))
     scores, intercept = draw(scores_of(layout, pairs))
     mixing = mixing_of(layout, generator, kinds, pairs=pairs)
-    return ResidualSums(layout, scores, intercept, cap, mixing, pairs)
+    width = draw(st.sampled_from([1.0, 1.0, 0.5, 3.0, 1e6]))
+    return ResidualSums(layout, scores, intercept, cap, mixing, pairs, width)
+
+
+@st.composite
+def exposed_sums(draw):
+    bounds = draw(st.sampled_from([(0.1, 1.0), (1.0, 1e3), (5e-324, 8e307)]))
+    objective = draw(st.sampled_from(["poisson", "gamma"]))
+    layout = exposed_layout(objective, *bounds, draw(st.sampled_from(TARGETS[objective])))
+    generator = np.random.default_rng(draw(st.integers(0, 10**6)))
+    scores, intercept = draw(scores_of(layout))
+    mixing = mixing_of(layout, generator, ["dense", "diagonal"])
+    return ResidualSums(layout, scores, intercept, draw(st.floats(0.5, 2.0)), mixing)
+
+
+@st.composite
+def miss_sizes_of(draw):
+    layout = draw(layouts(OBJECTIVES))
+    pairs = draw(st.one_of(st.just(()), pairs_of(layout)))
+    return MissSizes(layout, *draw(scores_of(layout, pairs)), pairs)
 
 
 @st.composite
@@ -694,6 +732,7 @@ prepared = {
     LeafSums: leaf_sums(),
     ResidualSums: residual_sums(),
     ResidualSizes: residual_sizes,
+    MissSizes: miss_sizes_of(),
     PairCounts: pair_counts,
     GridCounts: grid_counts,
     Directions: st.builds(Directions, inputs_of()),
@@ -836,6 +875,7 @@ def cut(share, bound, grid):
 CELLS_OF_ROWS = [
     *simple,
     ResidualSizes,
+    MissSizes,
     PairCounts,
     GridCounts,
     *(c for c in evaluated if issubclass(c, CellQuery | ScoreCells)),
@@ -869,6 +909,15 @@ def test_together_is_the_parts_end_to_end(query, table, grid):
 def residual_of(query, row, label):
     """The documented residual of one row, in floats: y - p, weighted so that none exceeds cap."""
     scores = query.intercept + sum(query.scores[cell] for cell in row)
+    kind, aim = query.layout.residual, query.layout.aim
+    if kind == "poisson":
+        return np.array([query.cap * count_residual(label, math.exp(scores[0]), query.width)])
+    if kind == "gamma":
+        ratio = label / math.exp(scores[0])
+        return np.array([min(max(ratio - 1, -query.cap), query.cap)])
+    if kind == "quantile":
+        residual = aim.quantile if label > scores[0] else aim.quantile - 1
+        return np.array([min(max(residual, -query.cap), query.cap)])
     if query.layout.link == "identity":
         return np.clip(label - scores, -query.cap, query.cap)
     if query.layout.link == "logit":
@@ -878,6 +927,15 @@ def residual_of(query, row, label):
     p /= p.sum()
     longest = max(np.linalg.norm(unit - p) for unit in np.eye(len(p)))
     return (np.eye(len(p))[int(label)] - p) * min(1.0, query.cap / longest)
+
+
+def count_residual(count, mean, width):
+    """A count in its window, minus what Poisson's distribution expects, by the longest way."""
+    half = width * max(1.0, 1.5 * math.sqrt(mean))
+    lower, upper = max(mean - half, 0.0), mean + half
+    counts = np.arange(400)
+    expected = poisson.pmf(counts, mean) @ np.clip(counts, lower, upper)
+    return (min(max(count, lower), upper) - expected) / max(expected - lower, upper - expected)
 
 
 @pytest.mark.parametrize("kind", ["dense", "diagonal"])
@@ -899,6 +957,9 @@ def test_residual_sums_are_what_the_documentation_says(link, kind):
         "logit": [("a", 0), ("b", 1), ("zzz", None), (None, None)],
         "softmax": [("a", 0), ("b", 1), (1, 2), ("zzz", None), (None, None)],
         "identity": [(-2, -1.0), (0.5, 0.0), (99.0, 1.0), (None, None), ("x", None)],
+        "poisson": [(0, 0), (1.0, 1), (2.5, 2.5), (99.0, 3), (-7, 0), (None, None), ("x", None)],
+        "gamma": [(0, 0), (1.5, 1.5), (99.0, 3), (-7, 0), (None, None), ("x", None)],
+        "quantile": [(-2, -1.0), (0.5, 0.0), (99.0, 1.0), (None, None), ("x", None)],
     }[link]
     table, expected = [], np.zeros(scores.shape)
     for _ in range(200):
@@ -915,9 +976,11 @@ def test_residual_sums_are_what_the_documentation_says(link, kind):
             column = matrix[:, cell - part.start] / 2.0**MIXING_BITS
             expected[part] += np.outer(column, residual)
     total = np.array(total_of(table, query, 2.0**-40)) * 2.0**-40
-    np.testing.assert_allclose(total, expected.ravel(), atol=1e-5)
+    # What is expected of a clipped count is read from a table.
+    near = 1e-4 if link == "poisson" else 1e-5
+    np.testing.assert_allclose(total, expected.ravel(), atol=near)
     (block,) = source_of(table, layout).blocks(())
-    np.testing.assert_allclose(query.contributions(block).sum(axis=0), expected.ravel(), atol=1e-5)
+    np.testing.assert_allclose(query.contributions(block).sum(axis=0), expected.ravel(), atol=near)
 
 
 @pytest.mark.parametrize("link", ["logit", "identity"])
@@ -947,6 +1010,46 @@ def test_scores_that_are_not_finite_never_reach_the_kernels(bad):
         ):
             with pytest.raises(VoileError):
                 ResidualSums(layout, scores, intercept, cap, mixing)
+
+
+@settings(max_examples=100)
+@given(exposed_sums(), st.lists(labelled_rows, max_size=6), labelled_rows, labelled_rows, grids)
+def test_no_exposure_moves_a_sum_by_more_than_the_sensitivity(query, table, row, other, grid):
+    assert_neighbours_are_close(query, table, row, other, grid)
+
+
+@pytest.mark.parametrize("objective", ["poisson", "gamma"])
+def test_an_exposure_multiplies_the_mean_and_is_no_term(objective):
+    layout = exposed_layout(objective, 0.5, 2.0, Number(0, 100))
+    scores, intercept = np.zeros((9, 1)), np.array([math.log(3.0)])
+    mixing = mixing_of(layout, np.random.default_rng(0), ["diagonal"] * 2)
+    query = ResidualSums(layout, scores, intercept, 1.0, mixing)
+    for told, taken in ((0.5, 0.5), (2, 2), (-4, 0.5), (99, 2)):
+        (cell,) = {abs(v) for v in total_of([(0, told, "a", 5)], query, 2.0**-40)[:4]} - {0}
+        residual = cell * 2.0**-40 / (abs(mixing[0][1]) / 2.0**MIXING_BITS)
+        mean = 3.0 * taken
+        expected = 5 / mean - 1 if objective == "gamma" else count_residual(5, mean, 1.0)
+        assert residual == pytest.approx(min(abs(expected), 1.0), abs=1e-5)
+    # Without an exposure nothing is known of the row's mean: it adds nothing.
+    assert not any(total_of([(0, None, "a", 5), (0, "x", "a", 5)], query, 2.0**-40))
+
+
+def test_misses_are_counted_in_their_cells():
+    ends = [-math.inf, *MISS_CUTS, math.inf]
+    for objective, score, label, miss in (
+        ("quantile", 0.25, 0.5, -0.25),
+        ("gamma", 0.5, math.e, 0.5),
+        ("gamma", 0.5, 0, -math.inf),
+        ("poisson", math.log(4.0), 10, 2.0),
+        ("poisson", math.log(0.25), 2, 1.75),
+    ):
+        target = Number(-2, 3) if objective == "quantile" else Number(0, 30)
+        layout = layout_of(objective, target, [[], []])
+        query = MissSizes(layout, np.zeros((9, 1)), np.array([score]))
+        counts = total_of([(0, 0, "a", label), (0, 0, "a", None)], query, 1.0)
+        (cell,) = np.flatnonzero(counts[:-1])
+        assert ends[cell] - 1e-6 <= miss <= ends[cell + 1] + 1e-6
+        assert counts[-1] == 1
 
 
 def test_sizes_of_residuals_are_counted_in_their_cells():

@@ -153,6 +153,11 @@ def test_everybody_can_read_maps(outputs, browser, tmp_path):
                 assert visit.review("overflow") == []
                 assert visit.review("overlaps") == []
         assert visit.review("names") == []
+        # What is hatched is hatched in the colour of the page.
+        lines = "getComputedStyle(document.querySelector('.patterns path')).stroke"
+        assert page.evaluate(lines) == page.evaluate(
+            "getComputedStyle(document.body).backgroundColor"
+        )
         visit.check_alone()
 
 

@@ -11,16 +11,20 @@ from voile.cli.account import current, open_ledger, tell_ledger
 from voile.cli.file_options import reads_files
 from voile.cli.interactions import AUTO, MostPairs, NamedPairs, find_pairs, read_pairs, tell_pairs
 from voile.cli.options import (
+    Aimed,
     AsJson,
     DataSetName,
     Delta,
     Epsilon,
+    ExposureColumn,
     KeyFile,
     LedgerBudget,
     LedgerPlace,
     Model,
     ModelKind,
+    Objectives,
     SchemaFile,
+    Task,
     TaskOption,
     UnitColumn,
     UnitRows,
@@ -33,6 +37,7 @@ from voile.privacy.files.dialect import Dialect
 
 if TYPE_CHECKING:
     from voile.models.ebm.interactions import Interactions
+    from voile.models.ebm.objectives import Aim
     from voile.models.evaluation import Evaluation
     from voile.privacy.budget import Budget
     from voile.privacy.files.table_files import TableFile
@@ -59,6 +64,11 @@ def train(
         typer.Option("--output", "-o", help="File of the model; by default NAME.voile."),
     ] = None,
     task: TaskOption = None,
+    objective: Objectives = Aimed.SQUARED,
+    quantile: Annotated[
+        float, typer.Option(help="Which quantile, for --objective quantile.")
+    ] = 0.5,
+    exposure: ExposureColumn = None,
     positive: Annotated[
         str | None,
         typer.Option(
@@ -104,6 +114,8 @@ def train(
         voile train homes.csv --target price --task regression --no-evaluate
 
         voile train homes.csv --target price --task regression --pair latitude:longitude
+        voile train contracts.csv --target claims --schema contracts.yaml --objective poisson
+        --exposure years
     """
     from voile.privacy.budget import Budget
     from voile.privacy.files.table_files import TableFile
@@ -121,9 +133,14 @@ def train(
     place = output or Path(f"{file.name.split('.')[0]}.voile")
     table = TableFile(file, dialect)
     ask = is_watched() and not as_json
+    aim = _aim(objective, quantile, exposure, model)
+    if aim.objective != "squared" and task is None:
+        task = Task.REGRESSION
     public = read_public_facts(table, target, schema, task, model, unit, unit_rows, ask=ask)
     wanted = read_pairs(interactions, pair, public, model)
     speaks_of = None if positive is None else read_positive(positive, public, table, target)
+    if model is ModelKind.EBM:
+        _check_settings(public, wanted, aim)
     whole = Budget.of_job(epsilon, delta, public.rows)
     check_groups(groups or [], public)
     check_writable(place)
@@ -138,7 +155,7 @@ def train(
     current().pay_from(book, ledger)
     learned, held = _part(rows, public, whole, training, quality, book, holdout)
     estimator = build_estimator(
-        model, public, training, book, positive=speaks_of, interactions=wanted
+        model, public, training, book, positive=speaks_of, interactions=wanted, aim=aim
     )
     if not as_json:
         _announce(whole, public, by_rule=delta is None)
@@ -151,6 +168,26 @@ def train(
     notes = work.notes + (notes if as_json else []) + doubts
     lasting = ledger is not None
     work.end(lambda: _tell(estimator, work, book, notes, lasting=lasting, as_json=as_json))
+
+
+def _aim(objective: Aimed, quantile: float, exposure: str | None, model: ModelKind) -> Aim:
+    """What a regression is to tell, checked before the file is read."""
+    from voile.models.ebm.objectives import SQUARED, Aim
+
+    aim = Aim(objective.value, quantile, exposure)
+    if quantile != SQUARED.quantile and objective is not Aimed.QUANTILE:
+        raise SettingError("A --quantile needs --objective quantile: give it, too.")
+    if aim != SQUARED and model is not ModelKind.EBM:
+        raise SettingError("An --objective is for --model ebm alone: leave it out.")
+    return aim
+
+
+def _check_settings(public: Schema, wanted: Interactions, aim: Aim) -> None:
+    """Refuse what no additive model can be, before a payment is announced."""
+    from voile.models.ebm.settings import Settings, check
+
+    told = {name: getattr(aim, name) for name in ("objective", "quantile", "exposure")}
+    check(public, Settings(interactions=wanted, **told))
 
 
 def _announce(whole: Budget, public: Schema, *, by_rule: bool) -> None:
@@ -276,6 +313,7 @@ def build_estimator(
     *,
     positive: Level | None = None,
     interactions: Interactions = AUTO,
+    aim: Aim | None = None,
 ) -> Any:
     """The estimator of a kind, not fitted yet."""
     from voile.schema import Number
@@ -291,8 +329,12 @@ def build_estimator(
         from voile.models.ebm.estimator import EBMClassifier, EBMRegressor
 
         regression = isinstance(public.target, Number)
-        kind = EBMRegressor if regression else EBMClassifier
-        return kind(**settings, interactions=interactions)
+        settings["interactions"] = interactions
+        if not regression:
+            return EBMClassifier(**settings)
+        if aim is not None:
+            settings |= {name: getattr(aim, name) for name in ("objective", "quantile", "exposure")}
+        return EBMRegressor(**settings)
     if model is ModelKind.LOCALLY_LINEAR:
         from voile.models.locally_linear.estimator import LocallyLinearClassifier
 

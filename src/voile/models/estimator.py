@@ -34,7 +34,7 @@ class PrivateEstimator(TableTraining):
         """Set what scikit-learn expects of a fitted estimator, and note how it was trained."""
         self._trained_with: training_settings.Settings | None
         self._trained_with = training_settings.record_settings(self)
-        self.n_features_in_: int = len(self.model_.schema)
+        self.n_features_in_: int = len(getattr(self.model_, "rows_schema", self.model_.schema))
         self._width: int | None = None
         if isinstance(self.model_.schema.target, Category):
             self._set_classes(self.model_.classes)
@@ -82,7 +82,7 @@ class PrivateEstimator(TableTraining):
             if given.get("image_shape", ()) is None:
                 del given["image_shape"]  # the array of pictures said it, and the model tells
             parameters |= given
-        result = cls(**parameters, schema=model.schema)
+        result = cls(**parameters, schema=getattr(model, "rows_schema", model.schema))
         if known is not None:
             try:
                 result._settings()
@@ -137,7 +137,12 @@ class PrivateEstimator(TableTraining):
                 f"X has {X.shape[1]} features, but {type(self).__name__} is expecting "
                 f"{self._width} features as input: give the columns of the fit."
             )
-        return read_public(X, self.model_.schema, may_lack=getattr(self.model_, "unused", ()))
+        own = self._own_columns(X)
+        return read_public(own, self.model_.schema, may_lack=getattr(self.model_, "unused", ()))
+
+    def _own_columns(self, X: object) -> object:
+        """The rows without what the model does not read."""
+        return X
 
     @property
     def receipt_(self) -> Receipt:

@@ -37,7 +37,7 @@ from voile.models.ebm.settings import (
 )
 from voile.models.ebm.smoothing import correlation, share_out
 from voile.models.ebm.terms import TermState, start_term
-from voile.models.ebm.train import DISCOUNT
+from voile.models.ebm.training_state import DISCOUNT
 from voile.planning.facts import ForecastFacts
 from voile.planning.noise import ColumnNoise, noise_multiplier
 from voile.planning.pairs import (

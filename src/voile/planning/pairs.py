@@ -18,9 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.models.ebm.interactions import WantedPairs
-from voile.models.ebm.losses import TrainingLoss
+from voile.models.ebm.losses import LinearLoss, TrainingLoss
 from voile.models.ebm.pair_choice import (
     ENTRY,
+    LEAST_EXPLAINED,
     Candidate,
     candidate_columns,
     grid_of,
@@ -241,7 +242,8 @@ def side_of(term: TermState, parts: int) -> Side:
     """A column whose rows are spread evenly, in parts."""
     counts = np.append(term.counts[: -term.apart], np.zeros(term.apart))
     zeros = np.zeros((len(counts), 1))
-    return make_side(counts, zeros, parts, ordered=term.smoother.root is not None, apart=term.apart)
+    ordered, errors = term.smoother.root is not None, np.zeros(len(counts))
+    return make_side(counts, errors, zeros, parts, ordered=ordered, apart=term.apart)
 
 
 def pattern_of(one: Side, other: Side) -> Floats:
@@ -302,4 +304,4 @@ def _smallest_effect(
     for _ in range(_STEPS):
         middle = math.sqrt(low * high)
         low, high = (low, middle) if score(middle) > ENTRY else (middle, high)
-    return high
+    return high if isinstance(loss, LinearLoss) else max(high, math.sqrt(LEAST_EXPLAINED))

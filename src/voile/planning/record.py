@@ -12,6 +12,7 @@ from typing import Annotated, ClassVar, Literal
 from voile.codec import Order
 from voile.planning.attacker import Attacker, percent
 from voile.planning.facts import ModelName
+from voile.planning.family_choice import FamilyAdvice
 from voile.planning.noise import ColumnNoise
 from voile.planning.pairs import PairOutlook, rounded
 from voile.planning.verdict import Level, Rule
@@ -96,10 +97,13 @@ class Outlook:
     attacker : Attacker
     pairs : PairOutlook or None
         What becomes of pairs of columns; None for models that have none.
+    family : FamilyAdvice or None
+        Which family of models is likely the most accurate; None where a number is predicted.
     """
 
     file_order: ClassVar[Order] = (
-        *("epsilon", "noise", "visible", "level", "verdict", "pairs", "columns", "attacker"),
+        *("epsilon", "noise", "visible", "level", "verdict", "pairs", "family"),
+        *("columns", "attacker"),
     )
 
     epsilon: float
@@ -110,6 +114,7 @@ class Outlook:
     verdict: str
     attacker: Attacker
     pairs: Annotated[PairOutlook | None, Stored(optional=True)] = None
+    family: Annotated[FamilyAdvice | None, Stored(optional=True)] = None
 
 
 @dataclass(frozen=True)
@@ -222,6 +227,21 @@ class Forecast(Record):
             "An effect of ±x is x where both columns are high or both low, and -x elsewhere.",
         )
 
+    @property
+    def family_words(self) -> str:
+        """Which family is likely the most accurate at the epsilon of the conclusion, or nothing."""
+        epsilon = self.first() or self.outlooks[-1].epsilon
+        advice = self[epsilon].family
+        return "" if advice is None else f"Which model: {advice.words}."
+
+    @property
+    def other_family(self) -> tuple[str, ...]:
+        """The same as a note, where another model is likely more accurate than this one."""
+        epsilon = self.first() or self.outlooks[-1].epsilon
+        advice = self[epsilon].family
+        differs = advice is not None and advice.differs(self.model)
+        return (self.family_words,) if differs else ()
+
     def pair_size(self, outlook: Outlook) -> str:
         """The effect of a pair that would be found, for a table."""
         pairs = outlook.pairs
@@ -247,7 +267,8 @@ class Forecast(Record):
 
     def __str__(self) -> str:
         told = [
-            *(self.column_words, *self.pair_words, ATTACKER, self.rule.words),
+            *(self.column_words, *self.pair_words, *self.other_family, ATTACKER),
+            self.rule.words,
             *self.missing_words,
             *(*self.assumed, *self.notes, NOTHING_SPENT),
         ]
@@ -316,9 +337,12 @@ def sum_up(
     attacker: Attacker,
     epsilon: float,
     pairs: PairOutlook | None = None,
+    family: FamilyAdvice | None = None,
 ) -> Outlook:
     """The outlook of one epsilon."""
     visible = median(one.visible for one in columns)
     level = rule.judge(visible)
     noise = median(one.noise for one in columns)
-    return Outlook(epsilon, columns, noise, visible, level, rule.say(level), attacker, pairs)
+    return Outlook(
+        epsilon, columns, noise, visible, level, rule.say(level), attacker, pairs, family
+    )

@@ -12,11 +12,12 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from voile.explain.ebm.factors import LOG_UNIT
 from voile.explain.ebm.local import EBMLocalExplanation
 from voile.explain.ebm.overall import EBMExplanation, Part
 from voile.explain.ebm.pair import ExplainedPair, ExplainedSide
 from voile.explain.ebm.term import ExplainedTerm
-from voile.explain.ebm.text import CLASS_SCORE
+from voile.explain.ebm.text import CLASS_SCORE, PREDICTION
 from voile.explain.given_values import hold_texts
 from voile.explaining import explains
 from voile.models.ebm.evidence import TermEvidence
@@ -93,7 +94,7 @@ def explain_local(model: EBMModel, X: object) -> EBMLocalExplanation:
         is an approximation: in training, each is fitted to what the noised ones before it left.
     """
     # Who is protected matters in training alone: rows to explain need not say whose they are.
-    schema = model.schema.with_unit(None)
+    schema, X = model.schema.with_unit(None), model.own_columns(X)
     columns = encode_public(X, schema, may_lack=model.unused)
     errors = model.standard_errors(columns)
     scores = model.scores(columns)
@@ -120,8 +121,11 @@ def explain_local(model: EBMModel, X: object) -> EBMLocalExplanation:
 
 
 def _outputs(model: EBMModel) -> tuple[str, ...]:
-    if model.link == "identity":
-        return ("prediction",)
+    if model.objective == "quantile":
+        return (f"quantile {model.quantile:g}",)
+    if not model.classes:
+        per = "" if model.exposure is None else f" per unit of {model.exposure.name}"
+        return (PREDICTION + per,)
     classes = tuple(map(str, model.classes))
     return classes[1:] if model.link == "logit" else classes
 
@@ -129,6 +133,8 @@ def _outputs(model: EBMModel) -> tuple[str, ...]:
 def _units(model: EBMModel) -> str:
     if model.link == "identity":
         return "the target's unit"
+    if model.link == "log":
+        return LOG_UNIT
     return "log-odds" if model.link == "logit" else CLASS_SCORE
 
 

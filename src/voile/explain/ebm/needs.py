@@ -81,6 +81,8 @@ def _single_needs(link: Link, goal: Goal) -> list[tuple[float, float]]:
         sign = 1.0 if goal.place == 1 else -1.0
         ends = (0.5, 1.0) if goal.kind == "class" else (max(low, 0.0), min(high, 1.0))
         low, high = (float(logit(end)) for end in ends)
+    if link == "log":
+        low, high = (math.log(end) if end > 0 else -math.inf for end in (low, high))
     below = [(sign, low)] if low > -math.inf else []
     return below + ([(-sign, -high)] if high < math.inf else [])
 

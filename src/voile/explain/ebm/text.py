@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from voile.explain.ebm.factors import LOG_UNIT, factor_text, level_range_text
 from voile.explain.ebm.pair import ExplainedPair
 from voile.explain.wording import noisy, percent, readable, short, signed, spread
 from voile.models import verdict
@@ -26,6 +27,9 @@ MOST_LABEL, MOST_SIDE = 24, 15
 CLASS_SCORE = "score of a class"
 """Unit of scores of which there is one per class: by itself, none of them is a log-odds."""
 
+PREDICTION = "prediction"
+"""Name of the output of a regression that is no quantile; what it is per unit of may follow."""
+
 
 def score_text(explanation: Explanation) -> str:
     """What the scores are, in a few words."""
@@ -33,6 +37,8 @@ def score_text(explanation: Explanation) -> str:
         return f"scores of {len(explanation.outputs)} classes"
     if explanation.units == "log-odds":
         return f"log-odds of '{explanation.outputs[0]}'"
+    if explanation.units == LOG_UNIT:
+        return f"log of the {explanation.outputs[0]}"
     return f"{explanation.outputs[0]} in {explanation.units}"
 
 
@@ -41,6 +47,13 @@ def scores_text(explanation: Explanation) -> str:
     if len(explanation.outputs) == 1:
         if explanation.units == "log-odds":
             return ""
+        if explanation.units == LOG_UNIT:
+            return (
+                "Scores add up to the log of the prediction: each multiplies it, +0.3 by 1.35 and "
+                "-0.3 by 0.74."
+            )
+        if explanation.outputs[0] != PREDICTION:
+            return ""  # a quantile is what it is
         return (
             "Scores are of typical values: the largest residuals were clipped, so that where the "
             "target is skewed, means may differ by more."
@@ -48,6 +61,16 @@ def scores_text(explanation: Explanation) -> str:
     return (
         "The score of a class counts only beside those of the others: what two scores differ by "
         "is the log-odds of the one class against the other."
+    )
+
+
+def factors_text(explanation: EBMLocalExplanation) -> str:
+    """How factors are read, in a sentence; nothing where scores are no logarithms."""
+    if explanation.units != LOG_UNIT:
+        return ""
+    return (
+        "The base value times the factor of every feature is the prediction; in brackets: "
+        f"{interval_text(explanation)}."
     )
 
 
@@ -64,6 +87,8 @@ def prediction_text(explanation: EBMLocalExplanation, row: int) -> str:
     predicted = explanation.predicted(row)
     error = float(explanation.score_errors[row, 0])
     if predicted is None:
+        if explanation.units == LOG_UNIT:
+            return _scaled_text(explanation, row, error)
         number = short(readable(float(explanation.predictions[row]), error), digits=4)
         return number + (f" ({_errors(explanation)}:{spread(error)})" if error > 0 else "")
     words = (
@@ -75,6 +100,14 @@ def prediction_text(explanation: EBMLocalExplanation, row: int) -> str:
     score = float(explanation.scores[row, 0]) * (1 if predicted == 1 else -1)
     low, high = (percent(_logistic(score + side)) for side in (-2 * error, 2 * error))
     return words + (f" ({_errors(explanation)}: {low} to {high})" if low != high else "")
+
+
+def _scaled_text(explanation: EBMLocalExplanation, row: int, error: float) -> str:
+    """A prediction whose score is its log, with the interval that follows from the score's."""
+    value = float(explanation.predictions[row])
+    ends = [short(value * math.exp(side * min(error, 300.0)), digits=3) for side in (-2, 2)]
+    told = short(value, digits=3) + explanation.outputs[0].removeprefix(PREDICTION)
+    return told + (f" ({_errors(explanation)}: {' to '.join(ends)})" if error > 0 else "")
 
 
 def _errors(explanation: EBMLocalExplanation) -> str:
@@ -117,11 +150,12 @@ def leading_output(part: Part) -> int:
     return int(np.argmax(np.ptp(regular, axis=0))) if len(regular) else 0
 
 
-def extremes(part: Part, *, most: int = 24) -> tuple[str, str]:
+def extremes(part: Part, *, most: int = 24, factors: bool = False) -> tuple[str, str]:
     """Where a term or a pair takes most away and where it adds most: "-1.2 at [17, 22)".
 
     Labels, of a pair those of each column, are cut to ``most`` characters. With several outputs,
-    the leading one is told.
+    the leading one is told. With ``factors``, what a score multiplies the prediction by is told
+    instead: "x1.35".
     """
     leading = leading_output(part)
     scores, errors = part.scores[..., leading].ravel(), part.standard_errors[..., leading].ravel()
@@ -130,7 +164,8 @@ def extremes(part: Part, *, most: int = 24) -> tuple[str, str]:
     seen = seen if len(seen) else np.arange(len(scores))
     low, high = (int(seen[pick(scores[seen])]) for pick in (np.argmin, np.argmax))
     first, second = (
-        f"{signed(readable(float(scores[i]), float(errors[i])))} at {_label(part, i, most)}"
+        f"{factor_text(float(scores[i])) if factors else _signed(scores[i], errors[i])} at "
+        f"{_label(part, i, most)}"
         for i in (low, high)
     )
     return first, second
@@ -142,6 +177,10 @@ def _label(part: Part, place: int, most: int) -> str:
         return cut_text(part.labels[place], most)
     i, j = divmod(place, part.columns)
     return pair_name(cut_text(part.first.labels[i], most), cut_text(part.second.labels[j], most))
+
+
+def _signed(score: float, error: float) -> str:
+    return signed(readable(float(score), float(error)))
 
 
 def global_text(explanation: EBMExplanation) -> str:
@@ -158,6 +197,7 @@ def global_text(explanation: EBMExplanation) -> str:
         + ("noise and sampling error" if explanation.whole else "noise")
         + " alone would give)"
     )
+    factors = explanation.units == LOG_UNIT
     width = max([4, *(min(len(part.name), MOST_NAME) for part in explanation.ranked_parts)])
     for part in explanation.shown_parts:
         line = (
@@ -165,7 +205,8 @@ def global_text(explanation: EBMExplanation) -> str:
             f" ({short(float(part.null_importance.sum()), digits=2)})"
         )
         line = f"{line:<{width + 20}}  {'' if part.verdict == 'not known' else part.verdict:<7}"
-        ends = extremes(part, most=MOST_SIDE if isinstance(part, ExplainedPair) else MOST_LABEL)
+        most = MOST_SIDE if isinstance(part, ExplainedPair) else MOST_LABEL
+        ends = extremes(part, most=most, factors=factors)
         lines.append((line + ("  " + "   ".join(ends) if single else "")).rstrip())
     told = (
         TOGETHER if explanation.pairs else "",
@@ -199,7 +240,11 @@ def _size_text(explanation: EBMExplanation) -> str:
 
 
 def start_text(explanation: EBMExplanation) -> str:
-    """The intercept of each output, with its interval."""
+    """The intercept of each output, with its interval; of a logarithm, what it is one of."""
+    if explanation.units == LOG_UNIT:
+        start, error = float(explanation.intercept[0]), float(explanation.intercept_errors[0])
+        told = noisy(start, error, added=False)
+        return f"{told}, a {explanation.outputs[0]} of {level_range_text(start, error)}"
     return ", ".join(
         noisy(float(value), float(error), added=False)
         + (f" ({output})" if len(explanation.outputs) > 1 else "")
@@ -302,9 +347,10 @@ def _row_lines(explanation: EBMLocalExplanation, row: int) -> list[str]:
 
     def line(name: str, text: str, part: float, error: float, *, added: bool = True) -> str:
         number, _, noise = noisy(part, error, added=added).partition(" ")
+        times = f"  {factor_text(part)}" if explanation.units == LOG_UNIT and added else ""
         return (
             f"  {cut_text(name, MOST_NAME):<{width}}  {cut_text(text, MOST_VALUE):<{wide}}"
-            f"  {number:>8} {noise}"
+            f"  {number:>8} {noise}{times}"
         ).rstrip()
 
     start, error = explanation.base_values[output], explanation.base_errors[output]

@@ -8,18 +8,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.models.ebm.model import Link
+from voile.models.ebm.objectives import SQUARED, Aim
 from voile.models.ebm.queries import BinLayout
 from voile.models.ebm.settings import CATEGORIES_ACCESS, NUMBERS_ACCESS, TARGET_ACCESS
 from voile.models.setting_checks import count_found_classes
 from voile.models.target_look import stop_if_unlisted, unlisted_note
-from voile.privacy.discovery import find_histogram
+from voile.privacy.discovery import Histogram, find_histogram
 from voile.privacy.grant import Grant
 from voile.privacy.mechanisms import gaussian_sum
 from voile.privacy.queries import TARGET, CategoryCounts
 from voile.privacy.vault import PrivateTable
-from voile.schema import Category, Column
+from voile.schema import Category, Column, Schema
 
 Floats = NDArray[np.float64]
+
+_EXPOSURES = 8
+"""Places that stand for the distribution of the exposure."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +42,10 @@ class TargetFacts:
         Its variance, at least 1e-6.
     distances, masses : ndarray
         Distribution of the distance from the median, for the first clip.
+    histogram : Histogram or None
+        Its released distribution (regression).
+    events : float or None
+        Estimated sum of a count, if it is smaller than the rows: what there is to learn from.
     """
 
     rows: float
@@ -46,6 +54,15 @@ class TargetFacts:
     variance: float
     distances: Floats
     masses: Floats
+    histogram: Histogram | None = None
+    events: float | None = None
+
+    @property
+    def scarce(self) -> float:
+        """Rows of the scarcer kind: of a class that is not the largest, on average; or events."""
+        if not len(self.counts):
+            return self.rows if self.events is None else self.events
+        return (self.rows - float(self.counts.max())) / max(len(self.counts) - 1, 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,18 +126,29 @@ def release_target(table: PrivateTable, grant: Grant) -> TargetFacts:
         variance,
         np.abs(middles - start)[order],
         masses[order] / masses.sum(),
+        found,
     )
 
 
-def find_bins(table: PrivateTable, grant: Grant, bins: int) -> tuple[ColumnBins, ...]:
-    """Release the bins of every column, one access each.
+def find_exposures(table: PrivateTable, grant: Grant, name: str | None) -> Histogram | None:
+    """Release the distribution of the exposure, as that of other numbers; None if there is none."""
+    if name is None:
+        return None
+    ticket = grant.take(NUMBERS_ACCESS)
+    return find_histogram(table, name, ticket, resolution=16).equal_mass(_EXPOSURES)
+
+
+def find_bins(
+    table: PrivateTable, grant: Grant, features: Schema, bins: int
+) -> tuple[ColumnBins, ...]:
+    """Release the bins of every feature, one access each.
 
     Numbers get about ``bins`` intervals of equal mass from a noised tree of counts, spikes apart;
     the last bin is for missing values. Categories have one bin per level, other, and missing. The
     bin for missing values is there, and empty, if the schema says that none is missing.
     """
     result = []
-    for name, column in table.schema.items():
+    for name, column in features.items():
         if isinstance(column, Category):
             query = CategoryCounts(name, len(column.levels or ()))
             release = gaussian_sum(table, query, grant.take(CATEGORIES_ACCESS))
@@ -158,7 +186,9 @@ def _increasing(cuts: Floats) -> Floats:
     return cuts
 
 
-def lay_out(table: PrivateTable, link: Link, bins: tuple[ColumnBins, ...]) -> BinLayout:
+def lay_out(
+    table: PrivateTable, link: Link, bins: tuple[ColumnBins, ...], aim: Aim = SQUARED
+) -> BinLayout:
     """Where the bins lie among the cells of the model."""
     offsets = np.cumsum([0, *(len(one.counts) for one in bins)]).astype(np.int64)
-    return BinLayout(table.schema, link, tuple(one.cuts for one in bins), offsets)
+    return BinLayout(table.schema, link, tuple(one.cuts for one in bins), offsets, aim)

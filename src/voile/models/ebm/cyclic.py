@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from voile.errors import SettingError
 from voile.models.ebm.binning import ColumnBins, TargetFacts
-from voile.models.ebm.kernels import leaf_totals
+from voile.models.ebm.cyclic_kernels import leaf_totals
 from voile.models.ebm.queries import (
     BINS,
     SCALED_TARGET,
@@ -68,7 +68,7 @@ class LeafSums(Query):
     def __post_init__(self) -> None:
         check_state(self.scores, self.intercept, _CAP)
         check_shapes(self.layout, self.scores, self.intercept)
-        if self.layout.link == "softmax":  # its kernel reads one score per row
+        if self.layout.residual not in ("logit", "identity"):  # the kernel reads one score per row
             raise SettingError("Sums over leaves are for two classes or regression.")
         widths = np.diff(self.layout.offsets)
         if not 0 <= self.term < len(widths):

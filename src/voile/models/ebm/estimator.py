@@ -10,8 +10,10 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted
 
+from voile.errors import SettingError
 from voile.models.classes import Classes
 from voile.models.ebm import export
 from voile.models.ebm.edit import Editor
@@ -20,6 +22,7 @@ from voile.models.ebm.fit import fit_model
 from voile.models.ebm.interactions import Interactions
 from voile.models.ebm.interpret_model import to_interpret
 from voile.models.ebm.model import EBMModel
+from voile.models.ebm.objectives import Objective
 from voile.models.ebm.settings import Direction, Method, Settings
 from voile.models.estimator import PrivateEstimator
 from voile.models.fit import FitJob
@@ -40,6 +43,10 @@ class _EBM(PrivateEstimator):
 
     _settings_kind = Settings
     model_: EBMModel
+
+    objective: Objective = "squared"
+    quantile: float = 0.5
+    exposure: str | None = None
 
     def __init__(
         self,
@@ -90,6 +97,9 @@ class _EBM(PrivateEstimator):
             result[start : start + len(part)] = part
             start += len(part)
         return result
+
+    def _own_columns(self, X: object) -> object:
+        return self.model_.own_columns(X)
 
     # -- the model ----------------------------------------------------------------------------
 
@@ -280,6 +290,18 @@ class EBMRegressor(RegressorMixin, _EBM):  # type: ignore[misc]
     Parameters, methods and attributes are those of `EBMClassifier`, but for the classes; the
     schema's target is a ``Number``, whose bounds are found privately if they are not given.
 
+    Parameters
+    ----------
+    objective : {"squared", "poisson", "gamma", "quantile"}
+        What is told of the target: its typical value; the mean of a count or rate; the mean of a
+        positive amount, whose errors grow with it; or a quantile. Counts and amounts have a log
+        link: effects multiply the prediction.
+    quantile : float
+        Which quantile, for ``objective="quantile"``.
+    exposure : str, optional
+        For counts and amounts, the column of the schema that the mean is proportional to, such as
+        the years that a contract was watched. It needs public bounds above 0, and is no term.
+
     Examples
     --------
     >>> import numpy as np
@@ -291,6 +313,41 @@ class EBMRegressor(RegressorMixin, _EBM):  # type: ignore[misc]
     True
     """
 
+    def __init__(
+        self,
+        *,
+        epsilon: float = 1.0,
+        delta: float | None = None,
+        schema: Schema | None = None,
+        ledger: Ledger | None = None,
+        objective: Objective = "squared",
+        quantile: float = 0.5,
+        exposure: str | None = None,
+        method: Method = "rounds",
+        rounds: int | Auto = "auto",
+        bins: int | Auto = "auto",
+        monotone: Mapping[str, Direction] | None = None,
+        interactions: Interactions = "auto",
+        largest_weight: float | None = None,
+        random_state: int | None = None,
+    ) -> None:
+        super().__init__(
+            epsilon=epsilon,
+            delta=delta,
+            schema=schema,
+            ledger=ledger,
+            method=method,
+            rounds=rounds,
+            bins=bins,
+            monotone=monotone,
+            interactions=interactions,
+            largest_weight=largest_weight,
+            random_state=random_state,
+        )
+        self.objective = objective
+        self.quantile = quantile
+        self.exposure = exposure
+
     def fit(self, X: object, y: object = None, sample_weight: object = None) -> Self:
         """Train on private rows; see `EBMClassifier.fit`."""
         return self._fit(X, y, **self._weighing(sample_weight))
@@ -298,14 +355,46 @@ class EBMRegressor(RegressorMixin, _EBM):  # type: ignore[misc]
     def _expected_target(self) -> Number | Category:
         return Number()
 
-    def predict(self, X: object) -> Floats:
-        """Predicted target of each row, inside the target's bounds, shape (rows,)."""
-        return self._answer(X, lambda scores: self.model_.respond(scores))
+    @classmethod
+    def _told_by(cls, model: EBMModel) -> dict[str, Any]:
+        name = None if model.exposure is None else model.exposure.name
+        told = {"objective": model.objective, "quantile": model.quantile, "exposure": name}
+        return told if model.objective != "squared" else {}
+
+    def predict(self, X: object, exposure: object = None) -> Floats:
+        """Predicted target of each row, inside the target's bounds, shape (rows,).
+
+        Parameters
+        ----------
+        X : table of shape (rows, columns)
+            If it has names, the column of the exposure may lack.
+        exposure : number, array of shape (rows,), or the name of that column of X, optional
+            Of a model with an exposure. What is outside its public bounds counts as the bound.
+            Without it predictions are rates, per unit of exposure.
+        """
+        if exposure is None:
+            return self._answer(X, lambda scores: self.model_.respond(scores))
+        check_is_fitted(self)
+        known = self.model_.exposure
+        if known is None:
+            raise SettingError(
+                "This model has no exposure: leave it out, or train with exposure='name of the "
+                "column'."
+            )
+        scores = self._answer(X, np.asarray)
+        given = known.read(exposure, X, self.model_.rows_schema, len(scores))
+        return self.model_.respond_to(scores, given)
+
+    def score(self, X: object, y: object, sample_weight: object = None) -> float:
+        """R2 of the predictions; with an exposure, of those for the exposures that X has."""
+        check_is_fitted(self)
+        exposure = None if self.model_.exposure is None else self.model_.exposure.name
+        return float(r2_score(y, self.predict(X, exposure), sample_weight=sample_weight))
 
 
 def load_estimator(data: Any) -> EBMClassifier | EBMRegressor:
     """A fitted estimator from what `save` wrote."""
     model = SavedEBM.model_of(data)
-    kind = EBMRegressor if model.link == "identity" else EBMClassifier
+    kind = EBMClassifier if model.classes else EBMRegressor
     result: EBMClassifier | EBMRegressor = kind._from_model(model, data)
     return result

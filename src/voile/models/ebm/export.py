@@ -191,6 +191,11 @@ _MEANING = {
         "prediction = intercept + the scores of all terms, kept inside the target's bounds",
         "Scores are in the target's own units.",
     ),
+    "log": (
+        "score = intercept + the scores of all terms; prediction = exp(score), kept inside the "
+        "target's bounds (a rate per unit of exposure, if the model has one, is not)",
+        "Scores multiply the prediction: +0.3 by 1.35, -0.3 by 0.74.",
+    ),
     "logit": (
         "score = intercept + the scores of all terms; probability = 1 / (1 + exp(-score))",
         "Scores are log-odds: +0.7 about doubles the odds, -0.7 about halves them.",

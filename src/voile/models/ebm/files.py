@@ -14,6 +14,7 @@ The format::
                 "scores": [[[0.1], [-0.1], [0.0]], ...], "standard_errors": ..., "counts": ...,
                 "count_errors": ..., "whole_errors": ..., "evidence": ...}],
      "schema": ..., "receipt": ...,
+     "objective": "poisson", "exposure": {"name": "years", "lower": 0.1, "upper": 1.0, "place": 3},
      "edits": [{"what": "set", "term": "age", "settings": {...}, "why": "", "who": "", "when": ""}],
      "original": {"intercept": ..., "intercept_errors": ..., "terms": ...},
      "settings": ...}
@@ -21,7 +22,8 @@ The format::
 Bins are in the order of `Term`, cells in that of `PairTerm`: ``groups`` has the part of each level,
 of other levels and of missing values. Floats come back to the bit. JSON has no infinity, so an
 error that is infinite (nothing is known) is ``null``. ``pairs`` is there only if the model has
-some, ``original`` only if people edited the model, ``history`` only if they took edits back (it has
+some, ``original`` only if people edited the model, ``objective``, ``quantile`` and ``exposure``
+only if a regression has other than the usual ones, ``history`` only if they took edits back (it has
 the form of ``edits``, which are those in force), and ``settings`` only if those of the training are
 known (`voile.models.training_settings`). Whatever the reader does not know, it refuses: a model
 decides about people, so a damaged file must not be guessed at.
@@ -36,8 +38,9 @@ from typing import Annotated, Any, ClassVar, Self
 
 from voile.arrays import Array, Floats, freeze_arrays
 from voile.codec import Order
-from voile.errors import ModelError
+from voile.errors import ModelError, SchemaError, SettingError
 from voile.models.ebm.model import EBMModel, Link, Term
+from voile.models.ebm.objectives import LINK_OF, SQUARED, Aim, Exposure, Objective, check_aim
 from voile.models.ebm.saved_pair import SavedPair, build_pairs, check_same_pairs
 from voile.models.ebm.saved_term import SavedTerm, check_size
 from voile.models.history import MOVES, Edit
@@ -119,11 +122,15 @@ class SavedEBM(SavedScores, SavedModel[EBMModel]):
 
     kind: ClassVar[str] = "voile ebm"
     file_order: ClassVar[Order] = (
-        *("format", "kind", "voile", "link", "classes", ..., "schema", "receipt", "edits"),
+        *("format", "kind", "voile", "link", "objective", "quantile", "exposure", "classes"),
+        *(..., "schema", "receipt", "edits"),
         *("history", "original", "settings"),
     )
 
     link: Link
+    objective: Annotated[Objective | None, Stored(optional=True)] = None
+    quantile: Annotated[float | None, Stored(optional=True)] = None
+    exposure: Annotated[Exposure | None, Stored(optional=True)] = None
     edits: tuple[Edit, ...]
     history: Annotated[tuple[Edit, ...], Stored(optional=True)] = ()
     original: Annotated[SavedScores | None, Stored(optional=True)] = None
@@ -135,6 +142,9 @@ class SavedEBM(SavedScores, SavedModel[EBMModel]):
         original = model.original
         return cls(
             link=model.link,
+            objective=None if model.objective == "squared" else model.objective,
+            quantile=model.quantile if model.objective == "quantile" else None,
+            exposure=model.exposure,
             classes=model.classes,
             schema=model.schema,
             receipt=model.receipt,
@@ -177,12 +187,17 @@ class SavedEBM(SavedScores, SavedModel[EBMModel]):
             receipt=self.receipt,
             whole_intercept_errors=scores.whole_intercept_errors,
             pairs=build_pairs(scores.pairs, self.schema, where),
+            objective=self.objective or "squared",
+            quantile=self._aim.quantile,
+            exposure=self.exposure,
         )
 
     def _check_link(self) -> None:
         """Refuse a link, and as many outputs, that do not fit the schema's target."""
+        number = isinstance(self.schema.target, Number)
         fits: Mapping[Link, bool] = {
-            "identity": isinstance(self.schema.target, Number),
+            "identity": number,
+            "log": number,
             "logit": len(self.classes) == 2,
             "softmax": len(self.classes) > 0,
         }
@@ -190,11 +205,39 @@ class SavedEBM(SavedScores, SavedModel[EBMModel]):
             raise ModelError(
                 f"The link {self.link!r} of the model does not fit {self.schema.target!r}."
             )
+        self._check_aim()
         outputs = len(self.classes) if self.link == "softmax" else 1
         if self.outputs != outputs:
             raise ModelError(
                 f"In a model, 'intercept' must have length {outputs}, one per output. Got "
                 f"{self.outputs} instead."
+            )
+
+    @property
+    def _aim(self) -> Aim:
+        name = None if self.exposure is None else self.exposure.name
+        half = SQUARED.quantile
+        return Aim(
+            self.objective or "squared", half if self.quantile is None else self.quantile, name
+        )
+
+    def _check_aim(self) -> None:
+        """Refuse an objective, quantile or exposure that no such model has."""
+        try:
+            aim = self._aim
+            check_aim(
+                aim, self.schema if self.exposure is None else self.exposure.join(self.schema)
+            )
+        except (SettingError, SchemaError) as error:
+            raise ModelError(f"The objective of the model cannot be. {error}") from error
+        number = isinstance(self.schema.target, Number)
+        told = (self.quantile is not None) == (aim.objective == "quantile")
+        if not (told and (aim == SQUARED or number)) or (
+            number and LINK_OF[aim.objective] != self.link
+        ):
+            raise ModelError(
+                f"The link {self.link!r} of the model does not fit the objective "
+                f"{aim.objective!r}, its quantile or its exposure: use an undamaged copy."
             )
 
 

@@ -9,12 +9,21 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.models.ebm.binning import ColumnBins, TargetFacts, find_bins, lay_out, release_target
+from voile.models.ebm.binning import (
+    ColumnBins,
+    TargetFacts,
+    find_bins,
+    find_exposures,
+    lay_out,
+    release_target,
+)
 from voile.models.ebm.curves import nearest_monotone
 from voile.models.ebm.cyclic import train_cyclic
 from voile.models.ebm.evidence import TermEvidence
 from voile.models.ebm.freeze_pairs import freeze_pair
 from voile.models.ebm.model import EBMModel, Link, Term
+from voile.models.ebm.objective_losses import ExposureFacts, with_events
+from voile.models.ebm.objectives import LINK_OF, Aim, Exposure
 from voile.models.ebm.queries import BinLayout
 from voile.models.ebm.settings import (
     BINS_BELOW,
@@ -70,13 +79,18 @@ def _release(
     table: PrivateTable, grant: Grant, target: TargetFacts, schedule: Schedule
 ) -> tuple[BinLayout, tuple[ColumnBins, ...], ReleasedTerms]:
     settings, rounds = schedule.settings, schedule.rounds
-    link = _link(table.schema)
+    aim = settings.aim
+    link = _link(table.schema, aim)
+    features, target = aim.features(table.schema), with_events(aim, target)
     if schedule.cyclic:
         most = settings.bins or BINS_BELOW
     else:
-        most = settings.bins or _most_bins(table, grant, target, rounds)
-    bins = find_bins(table, grant, most)
-    layout = lay_out(table, link, bins)
+        most = settings.bins or _most_bins(
+            table, grant, target, rounds, apart=len(table.schema) - len(features)
+        )
+    bins = find_bins(table, grant, features, most)
+    exposures = find_exposures(table, grant, aim.exposure)
+    layout = lay_out(table, link, bins, aim)
     with progress_bar("training", rounds) as progress:
         if schedule.cyclic:
             # Public choices alone: the splits look at no data.
@@ -92,7 +106,7 @@ def _release(
                 progress=progress,
             )
         else:
-            allowed = _monotone_shape(table.schema, settings.monotone)
+            allowed = _monotone_shape(features, settings.monotone)
             trained = train(
                 table,
                 grant,
@@ -102,25 +116,28 @@ def _release(
                 rounds=rounds,
                 shape=allowed,
                 wanted=schedule.wanted,
+                exposures=ExposureFacts.of(exposures),
                 progress=progress,
             )
     return layout, bins, trained
 
 
-def _most_bins(table: PrivateTable, grant: Grant, target: TargetFacts, rounds: int) -> int:
-    """By the noise that one column's sums have after all rounds."""
+def _most_bins(
+    table: PrivateTable, grant: Grant, target: TargetFacts, rounds: int, *, apart: int = 0
+) -> int:
+    """By the noise that one column's sums have after all rounds; ``apart`` columns are no terms."""
     event = grant.plan[ROUNDS_ACCESS]
     noise = 0.0
     if isinstance(event, Gaussian):
-        noise = event.noise_multiplier * math.sqrt(len(table.schema) / rounds)
+        noise = event.noise_multiplier * math.sqrt((len(table.schema) - apart) / rounds)
         noise *= table.weight_per_unit
-    scarce = float(target.counts.min()) if len(target.counts) else target.rows
+    scarce = float(target.counts.min()) if len(target.counts) else target.scarce
     return choose_bins(target.rows, scarce, noise)
 
 
-def _link(schema: Schema) -> Link:
+def _link(schema: Schema, aim: Aim) -> Link:
     if isinstance(schema.target, Number):
-        return "identity"
+        return LINK_OF[aim.objective]
     return "logit" if count_found_classes(schema) == 2 else "softmax"
 
 
@@ -146,9 +163,9 @@ def _freeze(
     layout: BinLayout, bins: tuple[ColumnBins, ...], trained: ReleasedTerms, receipt: Receipt
 ) -> EBMModel:
     """Centre the terms, return to the target's units, and make the record."""
-    schema, link, offsets = layout.schema, layout.link, layout.offsets
+    schema, link, offsets = layout.features, layout.link, layout.offsets
     unit, middle = 1.0, 0.0
-    if isinstance(schema.target, Number):
+    if isinstance(schema.target, Number) and link == "identity":
         assert schema.target.lower is not None
         assert schema.target.upper is not None
         unit = schema.target.upper / 2 - schema.target.lower / 2
@@ -196,6 +213,9 @@ def _freeze(
         if trained.whole_intercept_errors is None
         else frozen(trained.whole_intercept_errors * unit),
         pairs=tuple(freeze_pair(one, layout, unit) for one in trained.pairs),
+        objective=layout.aim.objective,
+        quantile=layout.aim.quantile,
+        exposure=Exposure.of(layout.aim, layout.schema),
     )
 
 

@@ -50,8 +50,8 @@ def freeze_pair(pair: ReleasedPair, layout: BinLayout, unit: float) -> PairTerm:
 
 
 def _axis(layout: BinLayout, k: int, side: Side) -> PairAxis:
-    name = list(layout.schema)[k]
-    column = layout.schema[name]
+    name = list(layout.features)[k]
+    column = layout.features[name]
     if isinstance(column, Category):
         groups = np.array(side.groups)
         groups.setflags(write=False)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.errors import SettingError
-from voile.models.ebm.pair_cells import PairCells, all_offsets, check_pairs, with_pairs
+from voile.models.ebm.pair_cells import MOST_TERMS, PairCells, all_offsets, check_pairs, with_pairs
 from voile.models.ebm.queries import BINS, BinLayout, keeps
 from voile.privacy.queries import Block, CellQuery, Preparation
 from voile.privacy.wire import sendable
@@ -38,8 +38,8 @@ class GridCounts(CellQuery):
     columns = ()
 
     def __post_init__(self) -> None:
-        if not self.pairs:
-            raise SettingError("Counts of pairs need a pair.")
+        if not 1 <= len(self.pairs) <= MOST_TERMS:
+            raise SettingError(f"Counts of pairs need from 1 to {MOST_TERMS} pairs.")
         check_pairs(self.pairs, self.layout.offsets)
 
     def fits(self, prepared: Sequence[Preparation], schema: Schema) -> bool:

@@ -10,14 +10,13 @@ from typing import Literal
 import numpy as np
 
 from voile.errors import SchemaError, SettingError
+from voile.models.ebm.pair_cells import MOST_TERMS
 from voile.schema import Schema
 
 Interactions = Literal["auto"] | int | Sequence[tuple[str, str]]
 
 MOST_CHOSEN = 10
 """Most pairs that are chosen by the rule."""
-
-_MOST_NAMED = 64
 
 _JOINING = 0.4
 """Part of the rounds, the first ones, in which columns are alone."""
@@ -59,9 +58,9 @@ def read_interactions(given: object) -> Interactions | None:
     if given is None or (isinstance(given, str) and given == "auto"):
         return None
     if isinstance(given, int | np.integer) and not isinstance(given, bool):
-        if not 0 <= given <= _MOST_NAMED:
+        if not 0 <= given <= MOST_TERMS:
             raise SettingError(
-                f"The number of 'interactions' must be from 0 to {_MOST_NAMED}. Got {given!r}."
+                f"The number of 'interactions' must be from 0 to {MOST_TERMS}. Got {given!r}."
             )
         return int(given)
     if isinstance(given, str) or not isinstance(given, Sequence):
@@ -72,13 +71,17 @@ def read_interactions(given: object) -> Interactions | None:
         if len(names) != 2 or not all(isinstance(name, str) for name in names):
             raise SettingError(f"{_WANTED} Got the element {one!r}.")
         pairs.append((names[0], names[1]))
-    if len(pairs) > _MOST_NAMED:
-        raise SettingError(f"At most {_MOST_NAMED} 'interactions' can be named: name fewer.")
+    if len(pairs) > MOST_TERMS:
+        raise SettingError(f"At most {MOST_TERMS} 'interactions' can be named: name fewer.")
     return tuple(pairs)
 
 
 def check_interactions(
-    wanted: Interactions | None, schema: Schema, monotone: Mapping[str, object], method: str
+    wanted: Interactions | None,
+    schema: Schema,
+    monotone: Mapping[str, object],
+    method: str,
+    exposure: str | None = None,
 ) -> None:
     """Refuse pairs that no fit can have, before anything is spent."""
     if not wanted:
@@ -90,6 +93,11 @@ def check_interactions(
     seen: set[frozenset[str]] = set()
     for one, other in wanted:
         for name in (one, other):
+            if name == exposure:
+                raise SettingError(
+                    f"The interaction ({one!r}, {other!r}) names {name!r}, which is the exposure "
+                    "and no term: name another column."
+                )
             if name not in schema:
                 raise SchemaError(
                     f"The interaction ({one!r}, {other!r}) names {name!r}, which is no column of "

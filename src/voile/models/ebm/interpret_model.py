@@ -29,7 +29,7 @@ from voile.schema.columns import Level
 
 _Floats = NDArray[np.float64]
 
-_LINKS = {"identity": "identity", "logit": "logit", "softmax": "mlogit"}
+_LINKS = {"identity": "identity", "log": "log", "logit": "logit", "softmax": "mlogit"}
 
 
 def to_interpret(model: EBMModel) -> Any:
@@ -56,9 +56,7 @@ def to_interpret(model: EBMModel) -> Any:
     names = [term.name for term in model.terms]
     pairs = rearrange_pairs(model)
     types = ["continuous" if isinstance(t.column, Number) else "nominal" for t in model.terms]
-    kind = (
-        ExplainableBoostingRegressor if model.link == "identity" else ExplainableBoostingClassifier
-    )
+    kind = ExplainableBoostingClassifier if model.classes else ExplainableBoostingRegressor
     # Fitting it again would otherwise add other interactions than this model has.
     interactions = [pair.features for pair in pairs] or 0
     machine = kind(

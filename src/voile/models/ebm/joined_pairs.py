@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 from voile.models.ebm.binning import ColumnBins
 from voile.models.ebm.grid_counts import GridCounts
 from voile.models.ebm.interactions import WantedPairs
-from voile.models.ebm.losses import TrainingLoss
+from voile.models.ebm.losses import LinearLoss, TrainingLoss
 from voile.models.ebm.pair_cells import PairCells, all_offsets
 from voile.models.ebm.pair_choice import (
+    LEAST_EXPLAINED,
     Candidate,
     candidate_columns,
     choose_pairs,
@@ -31,9 +32,11 @@ from voile.models.ebm.pair_choice import (
 from voile.models.ebm.pair_grid import PairGrid, ReleasedPair, make_grid
 from voile.models.ebm.pair_sides import Side, make_side
 from voile.models.ebm.pair_training import (
-    curve_projection,
+    beyond_curves,
     curves_in_cells,
+    doubt_of_counts,
     estimate_counts,
+    least_count_error,
     margins,
     parts_per_side,
     purify,
@@ -99,7 +102,8 @@ class JoiningFacts:
         """The bins of a column in parts."""
         column = self.bins[k]
         scores = self.scores[self.layout.part(k)]
-        return make_side(column.counts, scores, parts, ordered=column.ordered, apart=column.apart)
+        known = column.counts, column.count_errors
+        return make_side(*known, scores, parts, ordered=column.ordered, apart=column.apart)
 
     def base(self, sides: tuple[Side, Side], first: int, second: int) -> Floats:
         """What the curves of two columns say in each cell of their grid."""
@@ -190,7 +194,8 @@ def _choose(
         facts.rows,
         facts.pair_unit,
     )
-    chosen = choose_pairs(scored, wanted.most)
+    least = 0.0 if isinstance(facts.loss, LinearLoss) else LEAST_EXPLAINED
+    chosen = choose_pairs(scored, wanted.most, least)
     return tuple((one.first, one.second) for one in chosen), len(candidates)
 
 
@@ -251,7 +256,7 @@ def _start(
                 facts.pair_unit,
             )
         )
-        errors.append(error)
+        errors.append(max(error, least_count_error(grid.cells.size, release.standard_error)))
     return JoinedPairs(facts.layout, grids, states, errors, facts.pair_unit, candidates)
 
 
@@ -273,8 +278,8 @@ class JoinedPairs:
         self._layout, self._columns = layout, len(layout.offsets) - 1
         self._last = int(layout.offsets[-1])
         self._count_errors, self._candidates = count_errors, candidates
-        self._curves = [
-            curve_projection(grid, state.counts) for grid, state in zip(grids, states, strict=True)
+        self._beyond = [
+            beyond_curves(grid, state.counts) for grid, state in zip(grids, states, strict=True)
         ]
         self._age = 0.0
 
@@ -317,7 +322,15 @@ class JoinedPairs:
 
     def without_curves(self, k: int, scores: Floats) -> Floats:
         """Scores of a pair without what curves of its columns can say, shape (cells,)."""
-        return np.asarray(scores - self._curves[k - self._columns] @ scores)
+        return np.asarray(self._beyond[k - self._columns] @ scores)
+
+    def doubt_of_counts(self, k: int, scores: Floats) -> Floats:
+        """What noised counts add to the variance of a pair's estimates, (cells, outputs)."""
+        number = k - self._columns
+        grid, counts = self.grids[number], self.states[number].counts
+        whole = scores[: self._last] + self.margins(scores)
+        curves = [whole[self._layout.part(i)] for i in grid.columns]
+        return doubt_of_counts(grid, counts, self._count_errors[number], *curves)
 
     def margins(self, scores: Floats) -> Floats:
         """What all pairs add to the curves of their columns, shape (cells of columns, outputs)."""

@@ -32,16 +32,21 @@ with a discount."""
 
 _SMALLEST_CAP = 2.0**-9
 
-_NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(9)
-_WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
+NODES, NODE_WEIGHTS = np.polynomial.hermite_e.hermegauss(9)
+NODE_WEIGHTS = NODE_WEIGHTS / NODE_WEIGHTS.sum()
+"""What stands for a normal variable: some of its values, and their weights."""
 
 
 class TrainingLoss(Protocol):
-    """Bounded residuals of one link, and what they are expected to be."""
+    """Bounded residuals of one link, and what they are expected to be.
+
+    ``rough``: what is expected leaves more out, and verdicts allow for it.
+    """
 
     link: Link
     cap: float
     gain: float
+    rough: bool
 
     def response(self, intercept: Floats, scores: Floats, spread: Floats) -> Floats:
         """A function of a bin's scores whose slope is `curvature`, shape (bins, outputs)."""
@@ -64,25 +69,26 @@ class LogitLoss:
     link: Link = "logit"
     cap = 0.5
     gain = 1.0
+    rough = False
 
     def _grid(self, intercept: Floats, scores: Floats, spread: Floats) -> Floats:
-        return (intercept + scores)[..., None] + np.sqrt(spread) * _NODES
+        return (intercept + scores)[..., None] + np.sqrt(spread) * NODES
 
     def response(self, intercept: Floats, scores: Floats, spread: Floats) -> Floats:
         """The integral of the slope; increasing and bounded."""
         z = self._grid(intercept, scores, spread)
         small = np.logaddexp(0.0, -np.abs(z))
-        return self.cap * np.where(z < 0, small, 2 * math.log(2.0) - small) @ _WEIGHTS
+        return self.cap * np.where(z < 0, small, 2 * math.log(2.0) - small) @ NODE_WEIGHTS
 
     def curvature(self, intercept: Floats, scores: Floats, spread: Floats) -> Floats:
         """``cap * min(p, 1 - p)``."""
         larger = 1.0 / (1.0 + np.exp(-np.abs(self._grid(intercept, scores, spread))))
-        return self.cap * (1.0 - larger) @ _WEIGHTS
+        return self.cap * (1.0 - larger) @ NODE_WEIGHTS
 
     def variance(self, intercept: Floats, scores: Floats, spread: Floats) -> Floats:
         """``cap^2 * min(p, 1 - p) / max(p, 1 - p)``."""
         larger = 1.0 / (1.0 + np.exp(-np.abs(self._grid(intercept, scores, spread))))
-        return self.cap**2 * ((1.0 - larger) / larger) @ _WEIGHTS
+        return self.cap**2 * ((1.0 - larger) / larger) @ NODE_WEIGHTS
 
 
 class SoftmaxLoss:
@@ -91,6 +97,7 @@ class SoftmaxLoss:
     link: Link = "softmax"
     cap = math.sqrt(0.5)
     gain = 1.0
+    rough = True
 
     def _weighted(self, intercept: Floats, scores: Floats) -> tuple[Floats, Floats]:
         z = intercept + scores
@@ -134,26 +141,27 @@ def against_rest(scores: Floats) -> Floats:
     return np.asarray(scores - top - np.log(rest))
 
 
-class SquaredLoss:
-    """Numbers scaled to [-1, 1]: residuals clipped to ``cap``, which falls as the fit improves.
+class LinearLoss:
+    """Residuals whose expectation is taken as linear in the score, once divided by ``gain``.
 
     Parameters
     ----------
     cap : float
-    inside : float
-        Released share of residuals that the cap leaves as they are: sums are divided by it.
+    gain : float
+        Released slope of the expected residual: sums are divided by it.
     second_moment : float
-        Released mean square of the clipped residuals.
+        Mean square of the clipped residuals.
     typical : float
-        What 87 % of the residuals do not exceed: how good the fit is.
+        What most of the residuals do not exceed: how good the fit is.
     """
 
     link: Link = "identity"
+    rough = False
 
-    def __init__(self, cap: float, inside: float, second_moment: float, typical: float) -> None:
+    def __init__(self, cap: float, gain: float, second_moment: float, typical: float) -> None:
         self.cap = cap
         self.typical = typical
-        self.gain = inside
+        self.gain = gain
         self.second_moment = second_moment
 
     def response(self, intercept: Floats, scores: Floats, spread: Floats) -> Floats:
@@ -167,6 +175,13 @@ class SquaredLoss:
     def variance(self, intercept: Floats, scores: Floats, spread: Floats) -> Floats:
         """The second moment, as the sums are scaled."""
         return np.full_like(scores, self.second_moment / self.gain**2)
+
+
+class SquaredLoss(LinearLoss):
+    """Numbers scaled to [-1, 1]: residuals clipped to ``cap``, which falls as the fit improves.
+
+    The slope is the released share of residuals that the cap leaves as they are.
+    """
 
 
 def start_of(link: Link, target: TargetFacts) -> tuple[TrainingLoss, Floats, float]:

@@ -1,7 +1,8 @@
 """A trained additive model: frozen tables of scores, all of them released values.
 
 The prediction for a row is ``intercept + sum of one score per term``, read through a link: the
-identity (regression), the logistic function (two classes) or softmax (more). Nothing here has seen
+identity or the exponential function (regression), the logistic function (two classes) or softmax
+(more). Nothing here has seen
 a row, so reading, editing and storing a model costs nothing.
 """
 
@@ -10,15 +11,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, softmax
 
 from voile.errors import SchemaError
+from voile.models.ebm import objectives
 from voile.models.ebm.evidence import TermEvidence
 from voile.models.ebm.kernels import add_scores
+from voile.models.ebm.objectives import Exposure, Objective
 from voile.models.ebm.pair_term import PairTerm, pair_name
 from voile.models.history import Edit
 from voile.privacy.cut_kernels import CutSearch
@@ -27,7 +29,7 @@ from voile.schema import Category, Number, Schema
 from voile.schema.columns import Column
 from voile.schema.value_texts import interval_texts
 
-Link = Literal["identity", "logit", "softmax"]
+Link = objectives.Link
 
 OTHER, MISSING = "(other)", "(missing)"
 """Names of the bins for levels that are not listed and for missing values."""
@@ -52,7 +54,8 @@ class Term:
     cuts : ndarray of shape (intervals - 1,)
         Inner cut points, increasing; empty for a category.
     scores : ndarray of shape (bins, outputs)
-        In units of the score: log-odds (classification) or the target's own (regression).
+        In units of the score: log-odds (classification), the target's own (regression), or the log
+        of the target (counts and amounts).
     standard_errors : ndarray of shape (bins, outputs)
         Standard deviation of each score by the privacy noise.
     counts, count_errors : ndarray of shape (bins,)
@@ -129,8 +132,8 @@ class EBMModel:
         In the order of the schema's columns.
     intercept, intercept_errors : ndarray of shape (outputs,)
         Score of an average row, and its standard deviation by the noise.
-    link : {"identity", "logit", "softmax"}
-        Outputs are 1, 1 and the number of classes.
+    link : {"identity", "log", "logit", "softmax"}
+        Outputs are 1, 1, 1 and the number of classes.
     schema : Schema
         Complete: with everything that was found privately.
     receipt : Receipt
@@ -146,6 +149,12 @@ class EBMModel:
         Standard deviation of the intercept by noise and sampling together, if it is known.
     pairs : tuple of PairTerm
         What pairs of columns add beyond their own terms.
+    objective : Objective
+        What a regression tells: the mean, or a quantile.
+    quantile : float
+        Which one, if it is one.
+    exposure : Exposure or None
+        What predictions are per unit of.
     """
 
     terms: tuple[Term, ...]
@@ -159,6 +168,9 @@ class EBMModel:
     history: tuple[Edit, ...] = ()
     whole_intercept_errors: NDArray[np.float64] | None = None
     pairs: tuple[PairTerm, ...] = ()
+    objective: Objective = "squared"
+    quantile: float = 0.5
+    exposure: Exposure | None = None
 
     def __post_init__(self) -> None:
         if not self.history:
@@ -179,6 +191,20 @@ class EBMModel:
         """Classes in the order of the outputs (two for a logit); empty for regression."""
         target = self.schema.target
         return tuple(target.levels or ()) if isinstance(target, Category) else ()
+
+    @property
+    def rows_schema(self) -> Schema:
+        """The columns that rows to be judged have: those of the terms, and the exposure."""
+        return self.schema if self.exposure is None else self.exposure.join(self.schema)
+
+    def own_columns(self, X: object) -> object:
+        """Rows without the exposure, where its column has a place but no name."""
+        shape: tuple[int, ...] = getattr(X, "shape", ())
+        if self.exposure is None or hasattr(X, "columns") or len(shape) != 2:
+            return X
+        if shape[1] != len(self.schema) + 1:
+            return X
+        return np.delete(np.asarray(X), self.exposure.place, axis=1)
 
     @property
     def unused(self) -> tuple[str, ...]:
@@ -288,19 +314,35 @@ class EBMModel:
             add_scores(cells, pair.scores.reshape(-1, self.outputs), result)
         return result
 
+    def respond_to(
+        self, scores: NDArray[np.float64], exposures: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Predictions for rows of some exposures, inside the target's bounds, shape (rows,)."""
+        assert self.exposure is not None
+        target = self.schema.target
+        assert isinstance(target, Number)
+        units = np.clip(exposures, self.exposure.lower, self.exposure.upper)
+        return np.clip(self.respond(scores) * units, target.lower, target.upper)
+
     def respond(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """Scores read through the link.
 
         Returns
         -------
         ndarray
-            Regression: shape (rows,), inside the target's bounds. Classification: probabilities of
-            shape (rows, classes).
+            Regression: shape (rows,), inside the target's bounds, or per unit of exposure.
+            Classification: probabilities of shape (rows, classes).
         """
+        target = self.schema.target
         if self.link == "identity":
-            target = self.schema.target
             assert isinstance(target, Number)
             return np.clip(scores[:, 0], target.lower, target.upper)
+        if self.link == "log":
+            assert isinstance(target, Number)
+            rates = np.exp(np.minimum(scores[:, 0], 700.0))
+            if self.exposure is not None:
+                return np.asarray(rates)  # of one unit of exposure, which no row may have
+            return np.clip(rates, target.lower, target.upper)
         if self.link == "logit":
             positive = expit(scores[:, 0])
             return np.column_stack([1.0 - positive, positive])

@@ -23,6 +23,10 @@ MOST_PARTS = 64
 MOST_PAIRS = 2048
 """Most pairs of one access."""
 
+MOST_TERMS = 64
+"""Most pairs of a model, whose rows are counted in one access: all cells of a row are held there,
+and few bytes must not ask for much memory."""
+
 
 @sendable
 @dataclass(frozen=True, eq=False)

@@ -15,6 +15,10 @@ _ALIKE = 0.5
 """Correlation of levels without an order: what two of them have in common."""
 
 
+_CLEAR = 3.0
+"""Standard errors of the noise by which rows of the last part must stand clear of none."""
+
+
 @dataclass(frozen=True, eq=False)
 class Side:
     """The bins of one column in parts.
@@ -30,6 +34,9 @@ class Side:
         Share of its part that each bin is.
     ordered : bool
         Whether the parts before the last have an order, as those of a number.
+    known : ndarray of bool of shape (parts,)
+        False for the last part if it has no rows, as far as the noise lets us tell: nothing can be
+        learned of missing values where none are missing.
     """
 
     groups: NDArray[np.int64]
@@ -37,6 +44,7 @@ class Side:
     mass: Floats
     share: Floats
     ordered: bool
+    known: NDArray[np.bool_]
 
     @property
     def useful(self) -> bool:
@@ -64,13 +72,15 @@ class Side:
         return np.asarray(centred / max(float(self.mass @ np.diagonal(centred)), 1e-9))
 
 
-def make_side(counts: Floats, scores: Floats, parts: int, *, ordered: bool, apart: int) -> Side:
+def make_side(
+    counts: Floats, errors: Floats, scores: Floats, parts: int, *, ordered: bool, apart: int
+) -> Side:
     """Group the bins of a column.
 
     Parameters
     ----------
-    counts : ndarray of shape (bins,)
-        Released.
+    counts, errors : ndarray of shape (bins,)
+        Released, and their standard errors.
     scores : ndarray of shape (bins, outputs)
         Released so far: levels without an order are grouped by them.
     parts : int
@@ -103,12 +113,15 @@ def make_side(counts: Floats, scores: Floats, parts: int, *, ordered: bool, apar
     )
     whole = by_part.sum()
     mass = by_part / whole if whole > 0 else np.full(count, 1.0 / count)
-    return Side(groups, count, mass, share, ordered)
+    known = np.ones(count, dtype=np.bool_)
+    noise = float(np.linalg.norm(errors[regular:]))
+    known[-1] = count == 1 or by_part[-1] > max(_CLEAR * noise, 0.0)
+    return Side(groups, count, mass, share, ordered, known)
 
 
 def _main_axis(scores: Floats, mass: Floats) -> Floats:
     """One number per level: its score, or with several outputs what tells levels apart most."""
-    if scores.shape[1] == 1:
+    if scores.shape[1] == 1 or not len(scores):  # a column may be without any level
         return scores[:, 0]
     weights = mass / max(float(mass.sum()), 1e-9)
     centred = (scores - weights @ scores) * np.sqrt(weights)[:, None]

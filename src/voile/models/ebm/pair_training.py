@@ -9,8 +9,9 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import cholesky, solve_triangular
 
-from voile.models.ebm.losses import SquaredLoss, TrainingLoss
+from voile.models.ebm.losses import LinearLoss, TrainingLoss
 from voile.models.ebm.pair_grid import PairGrid
 from voile.models.ebm.smoothing import Smoother, noise_shape
 from voile.models.ebm.terms import TermState
@@ -36,7 +37,7 @@ _EMPTY = 0.05
 
 def unit_of_pairs(loss: TrainingLoss, unit: float) -> float:
     """Typical variance of a pair's scores; ``unit``: of a column's."""
-    if isinstance(loss, SquaredLoss):
+    if isinstance(loss, LinearLoss):
         return _UNIT * loss.second_moment / loss.gain**2
     return _UNIT * unit
 
@@ -60,6 +61,21 @@ def estimate_counts(
     kept = spread / max(spread + error**2, 1e-300)
     counts = expected + kept * (released - expected)
     return np.maximum(counts, _EMPTY * expected), math.sqrt(kept) * error
+
+
+def least_count_error(cells: int, error: float) -> float:
+    """The smallest standard error that can be told of a count.
+
+    How far true counts lie from those of independent columns is known from so many noised cells
+    alone, to a part of sqrt(2 / cells) of the noise. Counts that look independent may be off by it.
+
+    Examples
+    --------
+    >>> round(least_count_error(50, 10.0), 1)
+    4.1
+    """
+    doubt = math.sqrt(2.0 / cells)
+    return math.sqrt(doubt / (1.0 + doubt)) * error
 
 
 def start_pair(
@@ -100,14 +116,16 @@ def start_pair(
     prior += (1 - _PURE) * np.kron(grid.first.prior, grid.second.prior)
     root = np.linalg.cholesky(prior + 1e-9 * np.eye(len(prior)))
     best, choice = math.inf, (1e-6, 1.0)
+    known = 0.25 * unit * root @ root.T
+    told = slope[:, None] * known
     ordered = grid.first.ordered or grid.second.ordered
     for shape in _SHAPES if ordered else _SHAPES[:1]:
         covariance = noise * np.kron(*(np.linalg.inv(one) for one in _noise(grid, shape)))
         covariance[np.diag_indices_from(covariance)] += scatter
-        lower = np.linalg.cholesky(covariance)
-        seen = np.linalg.solve(lower, slope[:, None] * root)
-        left = np.linalg.inv(np.eye(len(root)) + 0.25 * unit * seen.T @ seen)
-        error = float(weights @ ((root @ left) * root).sum(axis=1))
+        # Of each score's prior variance, what the sums leave unexplained.
+        lower = cholesky(covariance + told * slope, lower=True, check_finite=False)
+        seen = solve_triangular(lower, told, lower=True, check_finite=False)
+        error = float(weights @ (np.diagonal(known) - (seen**2).sum(axis=0)))
         if error < best:
             best, choice = error, shape
     sides = _noise(grid, choice)
@@ -142,6 +160,29 @@ def curves_in_cells(grid: PairGrid, first: Floats, second: Floats) -> Floats:
     return sums.reshape(-1, sums.shape[2])
 
 
+def doubt_of_counts(
+    grid: PairGrid, counts: Floats, error: float, first: Floats, second: Floats
+) -> Floats:
+    """What noised counts add to the variance of a pair's estimates, shape (cells, outputs).
+
+    A cell's sums hold its rows times what the curves miss; divided by another number of rows, that
+    is no sum of two curves. Related columns may have divided an effect between them in any way, so
+    a curve may miss as much as it says (docs/proofs/pairs.md).
+
+    Parameters
+    ----------
+    grid : PairGrid
+    counts : ndarray of shape (cells,)
+        As steps use them: raised by their error, hence its square twice.
+    error : float
+        Of each.
+    first, second : ndarray of shape (bins, outputs)
+        The curves of both columns.
+    """
+    off = 2.0 * (error / counts) ** 2
+    return np.asarray(off[:, None] * curves_in_cells(grid, first**2, second**2))
+
+
 def margins(grid: PairGrid, counts: Floats, scores: Floats) -> tuple[Floats, Floats]:
     """Mean scores of a pair in each bin of its columns, (bins, outputs) each."""
     table = scores.reshape(*grid.shape, -1)
@@ -152,11 +193,21 @@ def margins(grid: PairGrid, counts: Floats, scores: Floats) -> tuple[Floats, Flo
     return one[grid.cells.rows], other[grid.cells.columns]
 
 
-def curve_projection(grid: PairGrid, counts: Floats) -> Floats:
-    """What sums of two curves can say of scores, by least squares, shape (cells, cells)."""
-    design = _curve_design(grid)
-    root = np.sqrt(counts / counts.sum())[:, None]
-    return np.asarray(design @ np.linalg.pinv(design * root) * root.T)
+def beyond_curves(grid: PairGrid, counts: Floats) -> Floats:
+    """What takes out of scores what sums of two curves can say, by least squares, (cells, cells).
+
+    Cells of parts without rows become 0.
+    """
+    design, root = _curve_design(grid), _roots(grid, counts)
+    fitted = design @ np.linalg.pinv(design * root) * root.T
+    return np.asarray((root > 0) * (np.eye(len(counts)) - fitted))
+
+
+def _roots(grid: PairGrid, counts: Floats) -> Floats:
+    """Square roots of the cells' weights, 0 in parts without rows, shape (cells, 1)."""
+    known = np.kron(grid.first.known, grid.second.known)
+    weights = np.where(known, counts, 0.0)
+    return np.asarray(np.sqrt(weights / weights.sum()))[:, None]
 
 
 def _curve_design(grid: PairGrid) -> Floats:
@@ -177,7 +228,8 @@ def purify(
     Returns
     -------
     scores : ndarray of shape (cells, outputs)
-        Whose means over each row and column of the grid are zero, weighted by counts.
+        Whose means over each row and column of the grid are zero, weighted by counts. Where a part
+        has no rows, as far as the noise lets us tell, they are 0: the curves say all that is known.
     moved : tuple of two ndarray of shape (parts, outputs)
         What belongs to the curves; each averages to zero.
     level : ndarray of shape (outputs,)
@@ -185,16 +237,14 @@ def purify(
     """
     height, width = grid.shape
     outputs = scores.shape[1]
-    weights = np.sqrt(counts / counts.sum())
-    design = _curve_design(grid)
-    fitted = np.linalg.lstsq(design * weights[:, None], scores * weights[:, None], rcond=None)[0]
-    left = scores - design @ fitted
-    one, other = fitted[:height], fitted[height:]
-    mass = (weights**2).reshape(height, width)
+    design, root = _curve_design(grid), _roots(grid, counts)
+    fitted = np.linalg.lstsq(design * root, scores * root, rcond=None)[0]
+    left = (root > 0) * (scores - design @ fitted)
+    mass = (root**2).reshape(height, width)
     level = np.zeros(outputs)
     moved = []
-    for part, share in ((one, mass.sum(axis=1)), (other, mass.sum(axis=0))):
+    for part, share in ((fitted[:height], mass.sum(axis=1)), (fitted[height:], mass.sum(axis=0))):
         mean = share @ part
-        moved.append(part - mean)
+        moved.append((share > 0)[:, None] * (part - mean))
         level = level + mean
     return left, (moved[0], moved[1]), level

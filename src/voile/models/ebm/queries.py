@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,8 @@ from numpy.typing import NDArray
 from voile.errors import SettingError
 from voile.models.ebm.kernels import mix, residual_sizes, residual_totals
 from voile.models.ebm.model import Link
+from voile.models.ebm.objective_kernels import objective_totals
+from voile.models.ebm.objectives import LINK_OF, SQUARED, Aim, Residual, check_aim, residual_of
 from voile.models.ebm.pair_cells import PairCells, all_offsets, check_pairs, with_pairs
 from voile.models.public_numbers import (
     check_classes,
@@ -31,7 +34,7 @@ from voile.schema import Category, Number, Schema
 MIXING_BITS = 12
 """Mixing matrices are whole numbers of 2^-12, so that a mixed sum of integers is exact."""
 
-BINS, SCALED_TARGET = "ebm bins", "ebm target"
+BINS, SCALED_TARGET, LOG_EXPOSURE = "ebm bins", "ebm target", "ebm log exposure"
 
 _PAIRED_ROWS = 8192
 """Rows whose cells of pairs are held at once: they stay in the processor's cache."""
@@ -57,16 +60,19 @@ class BinLayout(Preparation):
         Inner cut points per column; empty for categories.
     offsets : ndarray of shape (terms + 1,)
         First cell of each term, and the number of cells.
+    aim : Aim
+        What a regression is to tell; its exposure is a column of the schema, and no term.
     """
 
     schema: Schema
     link: Link
     cuts: tuple[NDArray[np.float64], ...]
     offsets: NDArray[np.int64]
+    aim: Aim = SQUARED
 
     def __post_init__(self) -> None:
         self._check_target()
-        terms = len(self.schema)
+        terms = len(self.features)
         # Kernels trust these numbers: bins that overlap or lie outside would be added up there.
         check_wholes(self.offsets, (terms + 1,), "offsets of a layout", 0, terms * 2**16)
         widths = np.diff(self.offsets)
@@ -78,7 +84,8 @@ class BinLayout(Preparation):
             and len(self.cuts) == terms
         ):
             raise SettingError("The bins of a layout must lie side by side, with room for all.")
-        for (name, column), cuts, width in zip(self.schema.items(), self.cuts, widths, strict=True):
+        features = self.features.items()
+        for (name, column), cuts, width in zip(features, self.cuts, widths, strict=True):
             check_numbers(cuts, (None,), f"cuts of column {name!r}")
             if len(cuts) >= width or (len(cuts) and isinstance(column, Category)):
                 raise SettingError(f"The bins of column {name!r} have no room for all of its cuts.")
@@ -88,11 +95,16 @@ class BinLayout(Preparation):
     def _check_target(self) -> None:
         """Kernels read as many scores as the link has, and take the target for what it needs."""
         target = self.schema.target
-        if self.link == "identity":
+        if self.link in ("identity", "log"):
             if not (isinstance(target, Number) and target.known and self.schema.known):
                 raise SettingError("A regression needs a number with bounds as its target.")
+            if LINK_OF[self.aim.objective] != self.link:
+                raise SettingError(f"No {self.aim.objective!r} has the link {self.link!r}.")
+            check_aim(self.aim, self.schema)
             return
         check_classes(self.schema)
+        if self.aim != SQUARED:
+            raise SettingError("Classes are learned without an objective or an exposure.")
         classes = class_count(self.schema)
         if self.link not in ("logit", "softmax"):
             raise SettingError(f"No model has the link {self.link!r}.")
@@ -103,6 +115,21 @@ class BinLayout(Preparation):
     def columns(self) -> tuple[str, ...]:
         """Columns that `prepare` reads."""
         return (*self.schema, TARGET)
+
+    @cached_property
+    def features(self) -> Schema:
+        """The columns that are terms."""
+        return self.aim.features(self.schema) if self.aim.exposure else self.schema
+
+    @property
+    def residual(self) -> Residual:
+        """How a row's residual is computed."""
+        return residual_of(self.link, self.aim)
+
+    @property
+    def exposes_counts(self) -> bool:
+        """Whether rows keep the log of their exposure."""
+        return self.aim.exposure is not None and self.residual == "poisson"
 
     @property
     def outputs(self) -> int:
@@ -117,8 +144,8 @@ class BinLayout(Preparation):
         """Keep each row's bins (one or two bytes per column) and scaled target in the vault."""
         widest = int(np.diff(self.offsets).max())
         kind = np.uint8 if widest <= 256 else np.uint16
-        bins = np.empty((block.rows, len(self.schema)), dtype=kind)
-        for k, (name, column) in enumerate(self.schema.items()):
+        bins = np.empty((block.rows, len(self.features)), dtype=kind)
+        for k, (name, column) in enumerate(self.features.items()):
             last = int(self.offsets[k + 1] - self.offsets[k]) - 1
             values = block[name]
             if values.dtype.kind != ("i" if isinstance(column, Category) else "f"):
@@ -128,15 +155,30 @@ class BinLayout(Preparation):
             else:
                 place(values, self.cuts[k], last, bins[:, k])
         block.kept[BINS] = bins
-        block.kept[SCALED_TARGET] = self.scaled_target(block[TARGET])
+        target = self.scaled_target(block[TARGET])
+        if self.aim.exposure is not None:
+            logs = np.log(block[self.aim.exposure]).astype(np.float32)
+            if self.exposes_counts:
+                block.kept[LOG_EXPOSURE] = logs
+                target[np.isnan(logs)] = np.nan
+            else:
+                target = target - logs
+        block.kept[SCALED_TARGET] = target
 
     def fits(self, prepared: Sequence[Preparation], schema: Schema) -> bool:
         """Whether the rows are encoded by just its schema."""
         return self.schema == schema
 
     def scaled_target(self, values: NDArray[np.float64] | NDArray[np.int32]) -> NDArray[np.float32]:
-        """Class indices (-1: not a listed class), or numbers scaled to [-1, 1] (NaN: missing)."""
+        """Class indices (-1: not a listed class); numbers scaled to [-1, 1], or of their own kind.
+
+        NaN: missing. Counts are what they are, of amounts it is the log.
+        """
         target = self.schema.target
+        if self.link == "log":
+            with np.errstate(all="ignore"):  # the log of 0 is minus infinity, and may be
+                own = values if self.residual == "poisson" else np.log(values)
+                return np.asarray(own, dtype=np.float32)
         if isinstance(target, Number):
             assert target.lower is not None
             assert target.upper is not None
@@ -169,6 +211,8 @@ class ResidualSums(Query):
         2^-MIXING_BITS.
     pairs : tuple of PairCells
         Grids whose cells stand behind those of the layout, and are bins of terms like any other.
+    width : float
+        Of the window that counts are clipped to (`voile.models.ebm.count_tables`).
     """
 
     layout: BinLayout
@@ -177,11 +221,13 @@ class ResidualSums(Query):
     cap: float
     mixing: tuple[NDArray[np.int64], ...]
     pairs: tuple[PairCells, ...] = ()
+    width: float = 1.0
 
     columns = ()
 
     def __post_init__(self) -> None:
         check_state(self.scores, self.intercept, self.cap)
+        check_number(self.width, "width of a round", 0.5, 1e6)
         check_shapes(self.layout, self.scores, self.intercept, self.pairs)
         check_mixing(self.mixing)
         widths = np.diff(all_offsets(self.layout.offsets, self.pairs)).tolist()
@@ -224,22 +270,24 @@ class ResidualSums(Query):
         offsets = all_offsets(self.layout.offsets, self.pairs)
         sums = np.zeros_like(self.scores, dtype=np.int64)
         for part in parts_of(block, self.pairs):
-            sums += residual_totals(
-                self.layout.link,
-                with_pairs(part.kept[BINS], self.pairs),
-                part.kept[SCALED_TARGET],
-                offsets,
-                self.scores,
-                self.intercept,
-                self.cap,
-                units,
-                part.weights,
-            )
+            sums += self._residual_totals(part, offsets, units)
         mixed = [
             mix(matrix, sums[start:stop])
             for matrix, start, stop in zip(self.mixing, offsets[:-1], offsets[1:], strict=False)
         ]
         return np.concatenate(mixed).ravel() if mixed else np.zeros(0, dtype=np.int64)
+
+    def _residual_totals(
+        self, part: Block, offsets: NDArray[np.int64], units: float
+    ) -> NDArray[np.int64]:
+        """Sums of residuals over the bins of every term, in whole units."""
+        bins, target = with_pairs(part.kept[BINS], self.pairs), part.kept[SCALED_TARGET]
+        state = (offsets, self.scores, self.intercept, self.cap)
+        if self.layout.residual in ("poisson", "gamma", "quantile"):
+            logs = part.kept[LOG_EXPOSURE] if self.layout.exposes_counts else None
+            rest = (self.width, units, part.weights)
+            return objective_totals(self.layout.aim, bins, target, logs, *state, *rest)
+        return residual_totals(self.layout.link, bins, target, *state, units, part.weights)
 
 
 @sendable
@@ -256,8 +304,8 @@ class ResidualSizes(CellQuery):
     size = len(SIZE_CUTS) + 2
 
     def __post_init__(self) -> None:
-        if self.layout.link != "identity":
-            raise SettingError("Sizes of residuals are for regression alone.")
+        if self.layout.residual != "identity":
+            raise SettingError("Sizes of residuals are for regression by squared loss alone.")
         check_state(self.scores, self.intercept, 1.0)
         check_shapes(self.layout, self.scores, self.intercept, self.pairs)
 

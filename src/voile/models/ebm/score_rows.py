@@ -117,7 +117,7 @@ def _interval_ends(edges: Sequence[float], column: Column) -> list[tuple[Any, An
 def outputs_of(model: EBMModel) -> tuple[object, ...]:
     """Whose scores the outputs are."""
     match model.link:
-        case "identity":
+        case "identity" | "log":
             return (None,)
         case "logit":
             return model.classes[1:]

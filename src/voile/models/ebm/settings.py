@@ -16,12 +16,21 @@ from voile.models.ebm.interactions import (
     find_wanted,
     read_interactions,
 )
+from voile.models.ebm.objectives import (
+    LEAST_QUANTILE,
+    MOST_QUANTILE,
+    SQUARED,
+    Aim,
+    Objective,
+    check_aim,
+)
 from voile.models.setting_checks import (
     DISCOVERY,
     CheckedSettings,
     check_columns_and_classes,
     choice,
     count,
+    number,
     or_auto,
 )
 from voile.privacy.calibrate import gaussian_step
@@ -37,6 +46,7 @@ NUMBERS_ACCESS = "bins of numbers"
 CATEGORIES_ACCESS = "levels of categories"
 ROUNDS_ACCESS = "rounds"
 SIZES_ACCESS = "sizes of residuals"
+LEVEL_ACCESS = "level of predictions"
 PAIRS_ACCESS = "pairs of columns"
 CHOICE_ACCESS = "choice of pairs"
 GRIDS_ACCESS = "cells of pairs"
@@ -45,7 +55,10 @@ STEPS_ACCESS = "cyclic steps"
 SIZE_ROUNDS = (1, 2, 4, 8, 12, 16)
 """Rounds before which the sizes of residuals are looked at (regression)."""
 
-_TARGET, _BINS, _SIZES = 0.01, 0.1, 0.02
+COUNT_ROUNDS = (2, 5, 11)
+"""The same for counts, whose clip hardly depends on them."""
+
+_TARGET, _BINS, _SIZES, _LEVEL = 0.01, 0.1, 0.02, 0.02
 _PAIRS_EACH, _PAIRS_LEAST, _PAIRS_MOST = 0.0065, 0.05, 0.12
 """Shares of mu^2; that of the pair tables grows with the columns, as their noise does. The rounds
 have the rest."""
@@ -71,9 +84,20 @@ class Settings(CheckedSettings):
     monotone: Mapping[str, Direction] = field(default_factory=dict)
     interactions: Interactions | None = None
     random_state: int | None = None
+    objective: Annotated[Objective, choice(Objective)] = "squared"
+    quantile: Annotated[float, number(LEAST_QUANTILE, MOST_QUANTILE)] = 0.5
+    exposure: str | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if not (self.exposure is None or isinstance(self.exposure, str)):
+            raise SettingError(
+                "The 'exposure' must be the name of a column, or None. Got "
+                f"{self.exposure!r} instead."
+            )
+        if self.quantile != 0.5 and self.objective != "quantile":
+            raise SettingError("A 'quantile' needs objective='quantile': give it, too.")
+        Aim(self.objective, self.quantile, self.exposure)  # refuses what does not go together
         object.__setattr__(self, "interactions", read_interactions(self.interactions))
         object.__setattr__(self, "monotone", dict(self.monotone or {}))
         for name, direction in self.monotone.items():
@@ -82,6 +106,11 @@ class Settings(CheckedSettings):
                     f"The direction of monotone column {name!r} must be 'increasing' or "
                     f"'decreasing'. Got {direction!r} instead."
                 )
+
+    @property
+    def aim(self) -> Aim:
+        """What a regression is to tell."""
+        return Aim(self.objective, self.quantile, self.exposure)
 
 
 @dataclass(frozen=True)
@@ -109,7 +138,8 @@ class Schedule:
 
 def choose(settings: Settings, schema: Schema) -> Schedule:
     """The schedule of training, by the rule where nothing was asked for."""
-    usual = _REGRESSION_ROUNDS if isinstance(schema.target, Number) else _ROUNDS
+    linear = isinstance(schema.target, Number) and settings.aim.linear
+    usual = _REGRESSION_ROUNDS if linear else _ROUNDS
     rounds = settings.rounds or (_EPOCHS if settings.method == "cyclic" else usual)
     return Schedule(settings, rounds, _wanted(settings, schema, rounds))
 
@@ -117,13 +147,15 @@ def choose(settings: Settings, schema: Schema) -> Schedule:
 def _wanted(settings: Settings, schema: Schema, rounds: int) -> WantedPairs | None:
     if settings.method == "cyclic":
         return None
-    return find_wanted(settings.interactions, schema, settings.monotone, rounds)
+    features = settings.aim.features(schema)
+    return find_wanted(settings.interactions, features, settings.monotone, rounds)
 
 
 def plan_shape(schema: Schema, schedule: Schedule, delta: float) -> Plan:
     """Every access of a fit with its share of mu^2."""
     if not schedule.cyclic:
-        return Plan(tuple(_steps(schema, schedule.rounds, delta, schedule.wanted)))
+        aim = schedule.settings.aim
+        return Plan(tuple(_steps(schema, schedule.rounds, delta, schedule.wanted, aim)))
     # One access per epoch and column.
     steps = [s for s in _steps(schema, 1, delta) if s.label != ROUNDS_ACCESS]
     left = 1.0 - (DISCOVERY if not schema.known else 0.0)
@@ -133,7 +165,11 @@ def plan_shape(schema: Schema, schedule: Schedule, delta: float) -> Plan:
 
 
 def _steps(
-    schema: Schema, rounds: int, delta: float, wanted: WantedPairs | None = None
+    schema: Schema,
+    rounds: int,
+    delta: float,
+    wanted: WantedPairs | None = None,
+    aim: Aim = SQUARED,
 ) -> list[Step]:
     numbers, categories = len(schema.numbers), len(schema.categories)
     found = discovery_shape(schema, DISCOVERY, delta)
@@ -150,13 +186,18 @@ def _steps(
         steps.append(gaussian_step(CATEGORIES_ACCESS, share, count=categories))
     rest = 1.0 - _TARGET - _BINS
     if isinstance(schema.target, Number) and rounds > 1:
-        accesses = sum(number < rounds for number in SIZE_ROUNDS)
-        steps.append(gaussian_step(SIZES_ACCESS, left * _SIZES, count=accesses))
-        rest -= _SIZES
-        if len(schema) > 1:
-            pairs = min(max(_PAIRS_EACH * len(schema), _PAIRS_LEAST), _PAIRS_MOST)
+        accesses = sum(number < rounds for number in size_rounds(aim))
+        if accesses:
+            steps.append(gaussian_step(SIZES_ACCESS, left * _SIZES, count=accesses))
+            rest -= _SIZES
+        columns = len(aim.features(schema))
+        if columns > 1 and aim.linear:
+            pairs = min(max(_PAIRS_EACH * columns, _PAIRS_LEAST), _PAIRS_MOST)
             steps.append(gaussian_step(PAIRS_ACCESS, left * pairs))
             rest -= pairs
+    if aim.objective in ("gamma", "quantile"):
+        steps.append(gaussian_step(LEVEL_ACCESS, left * _LEVEL))
+        rest -= _LEVEL
     if wanted is not None:
         if not wanted.named:
             steps.append(gaussian_step(CHOICE_ACCESS, left * rest * _CHOICE))
@@ -164,6 +205,11 @@ def _steps(
         rest *= 1.0 - _GRIDS - (0.0 if wanted.named else _CHOICE)
     steps.append(gaussian_step(ROUNDS_ACCESS, left * rest, count=rounds))
     return steps
+
+
+def size_rounds(aim: Aim) -> tuple[int, ...]:
+    """Rounds before which sizes or misses are looked at."""
+    return SIZE_ROUNDS if aim.linear else COUNT_ROUNDS
 
 
 def choose_bins(rows: float, scarce: float, noise: float) -> int:
@@ -187,19 +233,24 @@ def check(schema: Schema, settings: Settings) -> None:
     """Refuse what no fit can do before anything is spent."""
     check_columns_and_classes(schema)
     target = schema.target
+    check_aim(settings.aim, schema)
     if settings.method == "cyclic":
+        if settings.objective != "squared":
+            raise SettingError("The 'objective' needs method='rounds'.")
         if settings.monotone:
             raise SettingError("The 'monotone' columns need method='rounds'.")
         if isinstance(target, Category) and len(target.levels or (0, 1)) > 2:
             raise SettingError(
                 "method='cyclic' is for two classes or regression, as published: use 'rounds'."
             )
+    features = settings.aim.features(schema)
     ordered = [
         name
-        for name, column in schema.items()
+        for name, column in features.items()
         if isinstance(column, Number) or (column.ordered and column.levels)
     ]
-    check_interactions(settings.interactions, schema, settings.monotone, settings.method)
+    aside = settings.exposure
+    check_interactions(settings.interactions, features, settings.monotone, settings.method, aside)
     for name in settings.monotone:
         if name not in ordered:
             raise SchemaError(

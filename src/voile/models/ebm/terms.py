@@ -15,9 +15,10 @@ from voile.models.ebm.smoothing import Smoothed, Smoother, plain_smoother, shape
 
 Floats = NDArray[np.float64]
 
-_OTHERS, _SEVERAL = 1.12, 1.3
+_OTHERS, _ROUGH = 1.12, 1.3
 """Allowances for what the other terms' errors add: in the sampling variance, and with three or more
-classes, whose responses leave the spread of the other terms out, in all of it. By them, columns
+classes, whose responses leave the spread of the other terms out, and with counts, amounts and
+quantiles, whose slopes are estimated, in all of it. By them, columns
 without an effect are called clear no more often than stated (docs/proofs/verdicts.md)."""
 
 
@@ -72,6 +73,25 @@ class TermState:
             before, self.settled_weight = self.settled_weight, self.settled_weight + fresh
             gained = before * self.settled_sums + fresh * sums
             self.settled_sums = gained / self.settled_weight
+
+    def restate(self, old: Floats, new: Floats, ratio: Floats) -> None:
+        """Put the sums in terms of another loss, linearly around the present scores.
+
+        Parameters
+        ----------
+        old, new : ndarray of shape (bins, outputs)
+            What the present scores explain of the sums, by the loss until now and by the other.
+        ratio : ndarray of shape (bins, outputs)
+            Slope of the other loss relative to that until now.
+        """
+        if not self.weight:
+            return
+        growth = float(self.weights @ ratio.mean(axis=1)) ** 2
+        self.sums = new + ratio * (self.sums - old)
+        self.weight, self.variance = self.weight / growth, self.variance * growth
+        if self.settled_weight:
+            self.settled_sums = new + ratio * (self.settled_sums - old)
+            self.settled_weight /= growth
 
     def whole_errors(self, per_unit: float) -> Floats:
         """Standard deviation of the scores around the truth, shape (bins, outputs).
@@ -156,6 +176,7 @@ def weigh_term(
     spread: Floats,
     cross: Floats | float,
     unit: float,
+    curves: Floats | None = None,
 ) -> TermEvidence:
     """One Newton step of a term from its scores, without a prior, and its errors.
 
@@ -170,6 +191,8 @@ def weigh_term(
         What the other terms explain of the sums, where that is known.
     unit : float
         Typical variance of the scores.
+    curves : ndarray of shape (cells, outputs), optional
+        Of a pair, what the curves of its columns say in each cell; ``scores`` holds it, too.
     """
     counts = term.counts[:, None]
     explained = counts * loss.response(intercept, scores, spread) + cross
@@ -177,7 +200,11 @@ def weigh_term(
     scatter = counts * loss.variance(intercept, scores, spread)
     # A class's sums tell it apart from all others together, whatever errors their scores have.
     start = against_rest(intercept + scores) if loss.link == "softmax" else scores
-    more = _SEVERAL if loss.link == "softmax" else 1.0
+    if curves is not None:
+        # Log-odds against the rest of two curves are no sum of two curves: what they say without
+        # the pair is not the pair's.
+        start = start - (against_rest(intercept + curves) if loss.link == "softmax" else curves)
+    more = _ROUGH if loss.rough else 1.0
     length, plain = term.smoother.shape
     return TermEvidence(
         estimates=start + (term.settled_sums - explained) / slope,

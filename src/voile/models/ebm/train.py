@@ -9,6 +9,7 @@ Sensitivity and accounting: docs/proofs/ebm.md.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,39 +19,38 @@ from voile.models.ebm.evidence import TermEvidence
 from voile.models.ebm.interactions import WantedPairs, joining_round
 from voile.models.ebm.joined_pairs import (
     PAIR_SHARE_ROUNDS,
-    JoinedPairs,
     JoiningFacts,
     join_pairs,
 )
 from voile.models.ebm.losses import (
     ClipPrices,
-    SoftmaxLoss,
+    LinearLoss,
     TrainingLoss,
     squared_loss,
-    start_of,
 )
-from voile.models.ebm.model import Link
-from voile.models.ebm.pairs import ColumnPairs, PairCounts, group_bins
+from voile.models.ebm.objective_looks import ScoresNow, look_at_level, look_at_misses
+from voile.models.ebm.objective_losses import CountLoss, ExposureFacts
+from voile.models.ebm.objectives import Residual
 from voile.models.ebm.queries import (
     MIXING_BITS,
     SIZE_CUTS,
     BinLayout,
     ResidualSizes,
-    ResidualSums,
-    whole_mixing,
 )
-from voile.models.ebm.settings import PAIRS_ACCESS, ROUNDS_ACCESS, SIZE_ROUNDS, SIZES_ACCESS
-from voile.models.ebm.smoothing import share_out, smooth
-from voile.models.ebm.terms import ReleasedTerms, TermState, start_term, weigh_term
-from voile.privacy.events import Gaussian
+from voile.models.ebm.score_steps import ScoreSteps
+from voile.models.ebm.settings import (
+    LEVEL_ACCESS,
+    ROUNDS_ACCESS,
+    SIZES_ACCESS,
+    size_rounds,
+)
+from voile.models.ebm.terms import ReleasedTerms, weigh_term
+from voile.models.ebm.training_state import LARGEST_SPREAD
 from voile.privacy.grant import Grant
 from voile.privacy.mechanisms import gaussian_sum
 from voile.privacy.vault import PrivateTable, keep
 
 Floats = NDArray[np.float64]
-
-DISCOUNT: dict[Link, float] = {"logit": 0.9, "softmax": 0.9, "identity": 0.75}
-"""Weight of a round relative to the next: older sums were taken at other scores."""
 
 _TRUST = 1.5
 """Most that the largest changes of all terms may add up to in a round of classification."""
@@ -58,7 +58,14 @@ _TRUST = 1.5
 _AVERAGED = 0.4
 """Part of the rounds, the last ones, whose scores are averaged (classification)."""
 
-_SETTLING: dict[Link, float] = {"logit": 0.3, "softmax": 0.3, "identity": 0.1}
+_SETTLING: dict[Residual, float] = {
+    "logit": 0.3,
+    "softmax": 0.3,
+    "poisson": 0.5,
+    "identity": 0.1,
+    "gamma": 0.35,
+    "quantile": 0.35,
+}
 """Part of the rounds, the first ones, that verdicts leave out: the other columns' scores were far
 from what they became."""
 
@@ -69,14 +76,8 @@ _SMOOTHED_ANEW, _EVERY = 4, 3
 """The first rounds, and then every third and the last, choose anew how strongly to smooth; it
 changes little in between, and costs more than the pass over a hundred thousand rows."""
 
-_SWEEPS = 6
-"""Passes over the terms when they are solved for together (regression)."""
-
 _WORSE = 1.5
 """Growth of the typical residual, relative to the best one, that counts as having been misled."""
-
-_LARGEST_SPREAD, _LARGEST_SCORE = 4.0, 8.0
-"""Limits of the other terms' variance and of a score (log-odds), against runaway noise."""
 
 
 def train(
@@ -89,6 +90,7 @@ def train(
     rounds: int,
     shape: Callable[[int, Floats, Floats], Floats] | None = None,
     wanted: WantedPairs | None = None,
+    exposures: ExposureFacts | None = None,
     progress: Callable[[int], None] = lambda done: None,
 ) -> ReleasedTerms:
     """Train all terms together.
@@ -106,146 +108,40 @@ def train(
         are allowed (monotone terms).
     wanted : WantedPairs, optional
         Which pairs of columns may become terms; the grant holds the accesses for it.
+    exposures : ExposureFacts, optional
     progress : callable
         Told the number of rounds done.
     """
     keep(table, layout.columns, layout.prepare)
-    return _Training(table, grant, layout, bins, target, rounds, shape, wanted).run(progress)
+    facts = ExposureFacts.of(None) if exposures is None else exposures
+    training = _Training(table, grant, layout, bins, target, rounds, shape, wanted, facts)
+    return training.run(progress)
 
 
-class _Training:
-    """The loop and its state."""
-
-    def __init__(
-        self,
-        table: PrivateTable,
-        grant: Grant,
-        layout: BinLayout,
-        bins: tuple[ColumnBins, ...],
-        target: TargetFacts,
-        rounds: int,
-        shape: Callable[[int, Floats, Floats], Floats] | None,
-        wanted: WantedPairs | None,
-    ) -> None:
-        self.table, self.grant, self.layout, self.rounds = table, grant, layout, rounds
-        self.target, self.shape, self.wanted = target, shape, wanted
-        self.bins, self.offsets = bins, layout.offsets
-        self.joined: JoinedPairs | None = None
-        self.sensitivities: dict[float, float] = {}
-        self.outputs = layout.outputs
-        self.loss, self.intercept, self.unit = start_of(layout.link, target)
-        self.choosing: TrainingLoss | None = None
-        self.multiplier = self._multiplier(ROUNDS_ACCESS)
-        self.scores = np.zeros((int(layout.offsets[-1]), self.outputs))
-        self.terms = [self._term(one) for one in bins]
-        self.shares = np.full(len(self.terms), 1.0 / len(self.terms))
-        self.mixing: tuple[NDArray[np.int64], ...] = ()
-        self.unmixing: list[Floats] = []
-        self.age = 0.0
-        self.discount = DISCOUNT[layout.link]
-        self.settled = False
-        self.swept = 1.0
-        self.best: tuple[float, Floats, Floats, TrainingLoss] | None = None
-        self.pairs = self._release_pairs(bins) if PAIRS_ACCESS in grant.plan else None
-        self.intercept_variance = np.zeros(self.outputs)
-
-    # -- noise --------------------------------------------------------------------------------
-
-    def _multiplier(self, access: str) -> float:
-        event = self.grant.plan[access]
-        return event.noise_multiplier if isinstance(event, Gaussian) else 0.0
-
-    @property
-    def deviation(self) -> float:
-        """Standard deviation of the noise of one round; without noise a trace of it."""
-        return self._deviation_of(self.multiplier)
-
-    def _deviation_of(self, multiplier: float) -> float:
-        if self.loss.cap not in self.sensitivities:
-            query = self._query(())
-            self.sensitivities[self.loss.cap] = query.sensitivity(self.grant.relation)
-        scale = (
-            multiplier
-            * self.sensitivities[self.loss.cap]
-            * self.table.weight_per_unit
-            * self.table.noise_growth
-        )
-        return max(scale, 1e-2 * self.loss.cap) / self.loss.gain
-
-    def _query(self, mixing: tuple[NDArray[np.int64], ...]) -> ResidualSums:
-        cells = self.joined.cells if self.joined else ()
-        return ResidualSums(self.layout, self.scores, self.intercept, self.loss.cap, mixing, cells)
-
-    # -- terms --------------------------------------------------------------------------------
-
-    def _term(self, one: ColumnBins) -> TermState:
-        noise = self.deviation**2 * self._term_count / self.rounds
-        return start_term(one, self.loss, self.intercept, noise, self.unit)
-
-    def _release_pairs(self, bins: tuple[ColumnBins, ...]) -> ColumnPairs:
-        groups = np.concatenate([group_bins(one.counts, len(one.cuts) > 0) for one in bins])
-        query = PairCounts(self.layout, groups)
-        release = gaussian_sum(self.table, query, self.grant.take(PAIRS_ACCESS))
-        tables = ColumnPairs(self.layout, groups, [t.counts for t in self.terms], release)
-        # Steps through noised tables are shortened as their noise grows.
-        self.swept = 1.0 / (1.0 + 2.0 * tables.doubt)
-        return tables
-
-    @property
-    def _term_count(self) -> int:
-        return len(self.offsets) - 1
-
-    def _at(self, k: int) -> slice:
-        """Cells of a term or pair."""
-        return slice(int(self.offsets[k]), int(self.offsets[k + 1]))
-
-    def _part(self, k: int) -> Floats:
-        return self.scores[self._at(k)]
-
-    def _base(self, k: int) -> Floats | float:
-        """What others say of just the cells of a term: a pair's columns, or a column's pairs."""
-        return 0.0 if self.joined is None else self.joined.base(k, self.scores)
-
-    def _spreads(self) -> Floats:
-        """Variance of each term's scores over the rows, shape (terms, outputs)."""
-        parts = [
-            t.weights @ (self._part(k) - t.weights @ self._part(k)) ** 2
-            for k, t in enumerate(self.terms)
-        ]
-        return np.stack(parts)
-
-    def _others(self, spreads: Floats, k: int) -> Floats:
-        own = spreads[k]
-        if self.joined is not None:
-            own = own + sum(spreads[one] for one in self.joined.columns_of(k))
-        # Rounding may leave less than nothing of a sum less its only part.
-        rest: Floats = np.clip(spreads.sum(axis=0) - own, 0.0, _LARGEST_SPREAD)
-        return rest[:, None]
-
-    # -- rounds -------------------------------------------------------------------------------
+class _Training(ScoreSteps):
+    """The loop."""
 
     def run(self, progress: Callable[[int], None]) -> ReleasedTerms:
         """All rounds, then the average of the last ones."""
-        classification = self.layout.link != "identity"
-        averaged = max(round(_AVERAGED * self.rounds), 1) if classification else 1
+        averaged = 1 if self.linear else max(round(_AVERAGED * self.rounds), 1)
         kept: list[tuple[Floats, Floats]] = []
         joining = joining_round(self.rounds) if self.wanted else self.rounds
         for number in range(self.rounds):
-            if number in SIZE_ROUNDS and not classification:
+            if SIZES_ACCESS in self.grant.plan and number in size_rounds(self.layout.aim):
                 self._measure_residuals()
             if number == joining:
                 self._join()
             since = number - joining if self.joined else -1
             if number in _SHARE_ROUNDS or since in PAIR_SHARE_ROUNDS:
                 self._share_out(first=number == 0)
-            self.settled = number >= int(_SETTLING[self.layout.link] * self.rounds)
+            self.settled = number >= int(_SETTLING[self.layout.residual] * self.rounds)
             anew = number < _SMOOTHED_ANEW or number % _EVERY == 0 or number == self.rounds - 1
             self._round(first=number == 0, anew=anew or 0 <= since < _SMOOTHED_ANEW)
             if number >= self.rounds - averaged:
                 kept.append((self.scores, self.intercept))
             progress(number + 1)
         scores = np.mean([s for s, _ in kept], axis=0)
-        intercept = np.mean([i for _, i in kept], axis=0)
+        intercept = np.mean([i for _, i in kept], axis=0) + self._level()
         exact = self.multiplier == 0.0
         errors = np.concatenate([t.errors() * (not exact) for t in self.terms])
         noise = np.sqrt(self.intercept_variance)
@@ -261,52 +157,32 @@ class _Training:
         term, spread = self.terms[k], self._others(self._spreads(), k)
         cross = self._cross()
         left = 0.0 if cross is None or not self._is_column(k) else cross[self._at(k)]
-        now = self._part(k) + self._base(k)
-        found = weigh_term(term, self.loss, self.intercept, now, spread, left, self.unit)
-        return found.of_units(self.table.weight_per_unit, noisy=noisy)
+        base = self._base(k)
+        state = (term, self.loss, self.intercept, self._part(k) + base, spread, left, self.unit)
+        found = weigh_term(*state, None if self._is_column(k) else np.asarray(base))
+        found = found.of_units(self.table.weight_per_unit, noisy=noisy)
+        return found if self._is_column(k) else self._doubting_counts(k, found)
+
+    def _doubting_counts(self, k: int, found: TermEvidence) -> TermEvidence:
+        """The evidence for a pair with the errors that noised counts make of its curves' errors."""
+        doubt = self._joined.doubt_of_counts(k, self.scores)
+        return replace(found, sampling_variances=found.sampling_variances + doubt)
 
     def _intercept_sampling(self) -> Floats:
         """Standard deviation of the intercept by who was among the rows, shape (outputs,)."""
-        spread = np.minimum(self._spreads().sum(axis=0), _LARGEST_SPREAD)[:, None]
+        spread = np.minimum(self._spreads().sum(axis=0), LARGEST_SPREAD)[:, None]
         zero, rows = np.zeros((1, self.outputs)), max(self.target.rows, 1.0)
         scatter = self.loss.variance(self.intercept, zero, spread)[0]
         slope = self.loss.curvature(self.intercept, zero, spread)[0]
         per_unit = self.table.weight_per_unit
         return np.asarray(np.sqrt(per_unit * scatter / rows) / np.maximum(slope, 1e-9))
 
-    def _share_out(self, *, first: bool) -> None:
-        spreads = self._spreads()
-        slopes = []
-        for k, term in enumerate(self.terms):
-            spread = np.full((self.outputs, 1), 0.5) if first else self._others(spreads, k)
-            at = self._part(k) + self._base(k)
-            slope = self.loss.curvature(self.intercept, at, spread).mean(axis=1)
-            slopes.append(slope * term.counts)
-        self.shares = share_out(
-            [t.smoother for t in self.terms],
-            slopes,
-            [t.weights for t in self.terms],
-            [t.scale for t in self.terms],
-            self.rounds / self.deviation**2,
-        )
-        weights = np.sqrt(self.shares / self.shares.sum())
-        self.mixing = tuple(
-            whole_mixing(t.smoother.mixing, float(w))
-            for t, w in zip(self.terms, weights, strict=True)
-        )
-        self.unmixing = [_inverse(matrix) for matrix in self.mixing]
-
     def _measure_residuals(self) -> None:
         """Set the clip of the next round by a noised histogram of absolute residuals."""
-        cells = self.joined.cells if self.joined else ()
-        query = ResidualSizes(self.layout, self.scores, self.intercept, cells)
-        release = gaussian_sum(self.table, query, self.grant.take(SIZES_ACCESS))
-        edges = np.concatenate([[0.0], SIZE_CUTS, [2.0]])
-        scale = self.multiplier * self.table.weight_per_unit * self.table.noise_growth
-        rows, terms = max(self.target.rows, 1.0), len(self.terms)
-        prices = ClipPrices.of(scale, rows, terms, release.standard_error)
-        told = (edges[1:] + edges[:-1]) / 2, release.values[:-1], edges[1:]
-        loss, self.choosing = squared_loss(*told, prices), squared_loss(*told)
+        loss = self._measured()
+        if not isinstance(loss, LinearLoss):
+            self._restate(loss)
+            return
         if self.best is not None and loss.typical > _WORSE * self.best[0]:
             # Noised pairs can mislead: go back, and trust them less from here on.
             self.scores, self.intercept, self.loss = self.best[1:]
@@ -316,20 +192,53 @@ class _Training:
         if self.best is None or loss.typical <= self.best[0]:
             self.best = (loss.typical, self.scores, self.intercept, loss)
 
-    def _is_column(self, k: int) -> bool:
-        """Whether a term is a column's, not a pair's."""
-        return k < len(self.bins)
+    def _restate(self, loss: TrainingLoss) -> None:
+        """Take another loss of the same kind: what was released so far is put in its terms."""
+        spreads, was = self._spreads(), self.loss
+        for k, term in enumerate(self.terms):
+            at, spread = self._part(k) + self._base(k), self._others(spreads, k)
+            state = (self.intercept, at, spread)
+            counts = term.counts[:, None]
+            term.restate(
+                counts * was.response(*state),
+                counts * loss.response(*state),
+                loss.curvature(*state) / was.curvature(*state),
+            )
+        self.loss = loss
 
-    def _cross(self) -> Floats | None:
-        """What the other columns add to each bin's sum, if counts of all pairs tell it."""
-        if self.pairs is None:
-            return None
-        return self.pairs.others(self._curves()[:, 0])[:, None]
+    def _measured(self) -> TrainingLoss:
+        """The loss by a released histogram of residuals at the present scores."""
+        if self.layout.residual != "identity":
+            state = (self.loss, self.misses, self._now())
+            found = look_at_misses(self.table, self.grant, self.layout, *state)
+            self.misses, self.intercept = found.misses, self.intercept + found.shift
+            return found.loss
+        cells = self.joined.cells if self.joined else ()
+        query = ResidualSizes(self.layout, self.scores, self.intercept, cells)
+        release = gaussian_sum(self.table, query, self.grant.take(SIZES_ACCESS))
+        edges = np.concatenate([[0.0], SIZE_CUTS, [2.0]])
+        scale = self.multiplier * self.table.weight_per_unit * self.table.noise_growth
+        rows, terms = max(self.target.rows, 1.0), len(self.terms)
+        prices = ClipPrices.of(scale, rows, terms, release.standard_error)
+        told = (edges[1:] + edges[:-1]) / 2, release.values[:-1], edges[1:]
+        self.choosing = squared_loss(*told)
+        return squared_loss(*told, prices)
 
-    def _curves(self) -> Floats:
-        """Scores of the columns, with what pairs add to them, shape (cells, outputs)."""
-        curves = self.scores[: int(self.layout.offsets[-1])]
-        return curves if self.joined is None else curves + self.joined.margins(self.scores)
+    def _now(self) -> ScoresNow:
+        spread = min(float(self._spreads().sum()), LARGEST_SPREAD)
+        cells = self.joined.cells if self.joined else ()
+        return ScoresNow(self.scores, self.intercept, cells, spread)
+
+    def _level(self) -> float:
+        """What is added to the intercept at the end."""
+        if isinstance(self.loss, CountLoss):
+            return float(np.log1p(self.loss.hidden))
+        if LEVEL_ACCESS not in self.grant.plan:
+            return 0.0
+        state = (self.loss, self.misses, self._now(), self.target.rows)
+        found = look_at_level(self.table, self.grant, self.layout, *state)
+        self.intercept_variance = np.full(self.outputs, found.variance)
+        return found.shift
 
     def _join(self) -> None:
         """Let pairs become terms, if any are worth it; else use their accesses for rounds."""
@@ -345,7 +254,7 @@ class _Training:
             self._spreads(),
             self.unit,
             self.target.rows,
-            _scarce(self.target),
+            self.target.scarce,
             lambda access: self._deviation_of(self._multiplier(access)) * self.loss.gain,
             self.rounds,
             self.deviation**2 / (self.rounds - joining_round(self.rounds)),
@@ -390,7 +299,7 @@ class _Training:
             term.average(sums + explained, variance, self.discount, settled=self.settled)
             if self._is_column(k) or self.pairs is None:
                 steps[part] = self._step(k, spread, cross, bases[k], anew)
-                steps[part] *= damping if self._is_column(k) else self.joined.damping
+                steps[part] *= damping if self._is_column(k) else self._joined.damping
             return sums.sum(axis=0), variance * float(term.smoother.noise.sum())
 
         if self.joined is not None:
@@ -399,105 +308,12 @@ class _Training:
         totals, doubts = [total for total, _ in told], [doubt for _, doubt in told]
         if self.pairs is not None:
             self._sweep_all(self.pairs, steps, spreads, anew)
-        elif self.layout.link != "identity":
+        elif not self.linear:
             largest = sum(float(np.abs(steps[self._at(k)]).max()) for k in range(len(self.terms)))
             steps *= min(1.0, _TRUST / max(largest, 1e-12))
         self.scores = self.scores + steps
-        if not first or self.layout.link == "identity":
+        if not first or self.linear:
             self._move_intercept(np.array(totals), np.array(doubts), spreads)
-
-    def _step(
-        self, k: int, spread: Floats, cross: Floats | float, base: Floats | float, anew: bool
-    ) -> Floats:
-        """Change of a term's scores, shape (bins, outputs)."""
-        term, now = self.terms[k], self._part(k)
-        counts, at = term.counts[:, None], now + base
-        slope = counts * self.loss.curvature(self.intercept, at, spread)
-        scatter = counts * self.loss.variance(self.intercept, at, spread)
-        residual = term.sums - (counts * self.loss.response(self.intercept, at, spread) + cross)
-        term.scatter = scatter
-        unit = self.unit if self._is_column(k) else self.joined.unit
-        if anew or term.smoothed is None:
-            noise = self._noise(term)
-            term.smoothed = smooth(
-                term.smoother, residual, now, slope, scatter, term.weights, noise, unit
-            )
-            term.scale = float(np.mean(term.smoothed.scales))
-        scores = term.smoothed.scores(residual + slope * now, slope)
-        if not self._is_column(k):
-            scores = self.joined.without_curves(k, scores)
-        elif self.shape is not None:
-            shaped = [self.shape(k, one, term.counts) for one in scores.T]
-            scores = np.column_stack(shaped)
-        result = np.clip(scores, -_LARGEST_SCORE, _LARGEST_SCORE) - now
-        return np.clip(result, -1.5, 1.5)
-
-    def _noise(self, term: TermState) -> float:
-        """Variance of a term's sums to smooth by.
-
-        For squared loss that of the noise. For the others older sums were also taken at another
-        curvature, and count as no better than their weight.
-        """
-        return term.variance if self.layout.link == "identity" else 1.0 / term.weight
-
-    def _sweep_all(self, pairs: ColumnPairs, steps: Floats, spreads: Floats, anew: bool) -> None:
-        """Steps of all columns together, then those of each pair from where the others will be."""
-        columns, before = int(self.layout.offsets[-1]), self.scores
-        steps[:columns] = self._sweep(pairs)
-        if self.joined is None:
-            return
-        for k in range(len(self.bins), len(self.terms)):
-            self.scores = before + steps
-            step = self._step(k, self._others(spreads, k), 0.0, self._base(k), anew)
-            steps[self._at(k)] = self.joined.damping * step
-        self.scores = before
-
-    def _sweep(self, pairs: ColumnPairs) -> Floats:
-        """Solve for all columns together, as far as the pairs tell: free Gauss-Seidel sweeps."""
-        columns = int(self.layout.offsets[-1])
-        scores = self.scores[:columns, 0].copy()
-        added = self._curves()[:, 0] - scores
-        means = pairs.means(scores + added)
-        for _ in range(_SWEEPS):
-            for k, term in enumerate(self.terms[: len(self.bins)]):
-                part = self.layout.part(k)
-                left = term.sums[:, 0] - term.counts * (self.intercept[0] + added[part])
-                left = left - pairs.others_of(k, means)
-                assert term.smoothed is not None
-                found = term.smoothed.only(left, term.counts)
-                scores[part] = found if self.shape is None else self.shape(k, found, term.counts)
-                pairs.renew(k, means, scores[part] + added[part])
-        # Scaled targets lie in [-1, 1]; no score needs to leave [-2, 2].
-        return self.swept * (np.clip(scores, -2.0, 2.0)[:, None] - self.scores[:columns])
-
-    def _move_intercept(self, totals: Floats, doubts: Floats, spreads: Floats) -> None:
-        """Every term's sums add up to the same total: their weighted mean moves the intercept."""
-        weights = (1.0 / doubts) / (1.0 / doubts).sum()
-        total = weights @ totals
-        spread = np.minimum(spreads.sum(axis=0), _LARGEST_SPREAD)[:, None]
-        zero = np.zeros((1, self.outputs))
-        slope = self.target.rows * self.loss.curvature(self.intercept, zero, spread)[0]
-        steep = slope
-        if isinstance(self.loss, SoftmaxLoss):
-            shares = self.target.counts / self.target.rows
-            steep = self.target.rows * self.loss.intercept_slope(self.intercept, shares)
-        step = np.clip(total / np.maximum(steep, 1e-9), -0.3, 0.3)
-        self.intercept = self.intercept + step
-        self.intercept_variance = (1.0 / (1.0 / doubts).sum()) / np.maximum(slope, 1e-9) ** 2
-
-
-def _scarce(target: TargetFacts) -> float:
-    """Rows of a class that is not the largest, on average; all rows of a regression."""
-    if not len(target.counts):
-        return target.rows
-    return (target.rows - float(target.counts.max())) / max(len(target.counts) - 1, 1)
-
-
-def _inverse(matrix: NDArray[np.int64]) -> Floats:
-    """What turns mixed sums back into sums per bin."""
-    if matrix.ndim == 1:
-        return 1.0 / matrix
-    return np.asarray(np.linalg.inv(matrix), dtype=np.float64)
 
 
 def _times(matrix: Floats, values: Floats) -> Floats:

@@ -21,7 +21,7 @@ LEAST_ROWS = 4.0
 def pay(job: FitJob, model: Any, groups: tuple[str, ...], shape: list[Step]) -> Grant:
     """Pay for every access of an evaluation, and keep what the model says of each row."""
     grant = job.pay(job.plan(Plan(tuple(shape))))
-    prepared = Prepared(model, model.schema, groups)
+    prepared = Prepared(model, getattr(model, "rows_schema", model.schema), groups)
     keep(job.table, prepared.columns, prepared.prepare)
     return grant
 

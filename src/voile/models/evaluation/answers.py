@@ -90,7 +90,10 @@ def has_probabilities(model: Any) -> bool:
 @answer.register
 def _(model: EBMModel, columns: Mapping[str, NDArray[Any]], rows: int) -> Answers:
     scores = model.scores(columns) if rows else np.zeros((0, model.outputs))
-    if model.link == "identity":
+    if model.exposure is not None:
+        exposures = columns[model.exposure.name]
+        return Answers(model.respond_to(scores, exposures), np.zeros((rows, 0)))
+    if not model.classes:
         return Answers(model.respond(scores), np.zeros((rows, 0)))
     if model.link == "logit":
         return Answers((scores[:, 0] > 0).astype(np.int64), scores[:, :1])

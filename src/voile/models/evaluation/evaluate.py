@@ -55,7 +55,7 @@ def evaluate(
     """
     if isinstance(confidence, bool) or not 0.0 < confidence < 1.0:
         raise SettingError(f"The 'confidence' must be in (0, 1). Got {confidence!r} instead.")
-    schema: Schema = model.schema
+    schema: Schema = rows_of(model)
     groups = _check_groups(groups, schema)
     table = protect(X, y, schema=schema)
     book = own_ledger(budget) if ledger is None else ledger
@@ -63,6 +63,12 @@ def evaluate(
     measure = evaluate_numbers if isinstance(schema.target, Number) else evaluate_classes
     with progress_bar("measuring quality", None):
         return measure(job, model, kind, groups, confidence)
+
+
+def rows_of(model: Any) -> Schema:
+    """The columns of rows that a model is judged by."""
+    schema: Schema = getattr(model, "rows_schema", model.schema)
+    return schema
 
 
 def _check_groups(groups: Sequence[str], schema: Schema) -> tuple[str, ...]:

@@ -83,16 +83,40 @@ class Predictions:
             scores = part.scores[..., 0].ravel()
             own = float(rows @ scores / rows.sum())
             mean, variance = mean + own, variance + float(rows @ (scores - own) ** 2 / rows.sum())
-        constant, spread = min(max(mean, lower), upper), math.sqrt(variance)
+        spread = math.sqrt(variance)
+        if model.link == "log":
+            return cls._of_logs(model, mean, spread, lower, upper)
+        constant = min(max(mean, lower), upper)
         ranks = np.arange(1, _INTERVALS) / _INTERVALS
         cuts = np.unique(np.clip(constant + 1.2 * spread * ndtri(ranks), lower, upper))
-        cuts = cuts[(cuts > lower) & (cuts < upper)]
+        return cls._between(cuts, constant, 4.0 * spread, lower, upper)
+
+    @classmethod
+    def _of_logs(
+        cls, model: EBMModel, mean: float, spread: float, lower: float, upper: float
+    ) -> Predictions:
+        """The same where scores are logs, of a rate if there is an exposure."""
+        # Exposures are taken as spread evenly between their bounds.
+        units = 1.0 if model.exposure is None else (model.exposure.lower + model.exposure.upper) / 2
+        ranks = np.arange(1, _INTERVALS) / _INTERVALS
+        with np.errstate(over="ignore"):
+            cuts = units * np.exp(mean + 1.2 * spread * ndtri(ranks))
+            constant = units * float(np.exp(mean + spread**2 / 2))
+            farthest = units * float(np.exp(mean + 4.0 * spread))
+        constant, farthest = min(max(constant, lower), upper), min(farthest, upper - lower)
+        return cls._between(np.clip(cuts, lower, upper), constant, farthest, lower, upper)
+
+    @classmethod
+    def _between(
+        cls, cuts: Floats, constant: float, farthest: float, lower: float, upper: float
+    ) -> Predictions:
+        cuts = np.unique(cuts[(cuts > lower) & (cuts < upper)])
         if not len(cuts):
-            return cls(constant, (), np.array([constant]), 4.0 * spread)
+            return cls(constant, (), np.array([constant]), farthest)
         step = max(float(cuts[-1] - cuts[0]) / max(len(cuts) - 1, 1), 0.0)
         ends = [max(cuts[0] - step / 2, lower)], [min(cuts[-1] + step / 2, upper)]
         middles = np.concatenate([ends[0], (cuts[1:] + cuts[:-1]) / 2, ends[1]])
-        return cls(constant, tuple(cuts.tolist()), middles, 4.0 * spread)
+        return cls(constant, tuple(cuts.tolist()), middles, farthest)
 
 
 def evaluate_numbers(

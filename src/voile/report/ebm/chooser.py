@@ -107,6 +107,7 @@ def _describe(
     bounds = (target.lower, target.upper) if isinstance(target, Number) else (None, None)
     return {
         "link": model.link,
+        "rates": model.exposure is not None,
         "outputs": list(record.outputs),
         "classes": [str(one) for one in model.classes],
         "lower": bounds[0],

@@ -14,6 +14,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
+from voile.explain.ebm.factors import LOG_UNIT, factor_range_text, factor_text
 from voile.explain.ebm.pair import ExplainedPair, ExplainedSide
 from voile.explain.ebm.text import leading_output
 from voile.explain.wording import noisy, signed, spread
@@ -40,6 +41,9 @@ HIGH, LINE, APART = 230, 30, 26
 
 WIDE, LETTERS = 460, 14
 """Pixels that a map has across on a wide page, at least, and that a line of letters has."""
+
+LEAST_SIGN = 8
+"""Pixels of height that a plus or minus needs."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,12 +108,12 @@ def draw_pair(pair: ExplainedPair, outputs: tuple[str, ...], units: str) -> go.F
         vertical_spacing=0.1 / (len(rows) * len(drawn)),
         horizontal_spacing=0.015,
     )
-    grid = _Grid(pair, drawn, turned=across.side is pair.first)
+    grid = _MapGrid(pair, drawn, turned=across.side is pair.first, factors=units == LOG_UNIT)
     title = score_title(outputs, units)
     for place, k in enumerate(drawn):
         for i, (part, ends) in enumerate(rows):
             for j, (other, others) in enumerate(columns):
-                block = _Block(part, other, ends, others, heights[i], widths[j])
+                block = _MapPart(part, other, ends, others, heights[i], widths[j])
                 for trace in grid.draw(k, block, title):
                     figure.add_trace(trace, row=place * len(rows) + i + 1, col=j + 1)
     named = [outputs[k] for k in drawn] if len(outputs) > 1 else [""]
@@ -207,7 +211,7 @@ def _height(side: ExplainedSide, *, single: bool) -> int:
 
 
 @dataclass(frozen=True)
-class _Block:
+class _MapPart:
     """Cells side by side: which parts upwards and across, their borders, and pixels in all."""
 
     up: slice
@@ -218,13 +222,15 @@ class _Block:
     wide: float
 
 
-class _Grid:
+class _MapGrid:
     """Draws blocks of cells; ``turned`` if the first column runs from left to right."""
 
-    def __init__(self, pair: ExplainedPair, outputs: list[int], *, turned: bool) -> None:
+    def __init__(
+        self, pair: ExplainedPair, outputs: list[int], *, turned: bool, factors: bool
+    ) -> None:
         self.named: set[str] = set()
         self._scaled = False
-        self._pair, self._turned = pair, turned
+        self._pair, self._turned, self._factors = pair, turned, factors
         told, empty = told_cells(pair)[..., outputs], empty_cells(pair)
         sizes = np.abs(pair.scores[..., outputs])
         seen = sizes[told] if told.any() else sizes[~empty]
@@ -233,7 +239,7 @@ class _Grid:
     def _turn(self, values: NDArray[Any]) -> NDArray[Any]:
         return values.T if self._turned else values
 
-    def draw(self, k: int, block: _Block, title: str) -> list[go.Heatmap | go.Bar]:
+    def draw(self, k: int, block: _MapPart, title: str) -> list[go.Heatmap | go.Bar]:
         """What can be told in colours, and in grey what may be nothing or has no rows."""
         pair, part = self._pair, (block.up, block.across)
         told = self._turn(told_cells(pair)[..., k])[part]
@@ -261,30 +267,37 @@ class _Grid:
         grey = self._grey(~told & ~empty, block, MARK, "/")
         return [heat, *grey, *self._grey(empty, block, NO_ROWS, "x")]
 
-    def _write(self, scores: Floats, told: Bools, block: _Block) -> list[list[str]]:
+    def _write(self, scores: Floats, told: Bools, block: _MapPart) -> list[list[str]]:
         """What each cell adds, as far as it has the room; its sign is there in print, too."""
         wide, high = (
             size * np.diff(ends) / (ends[-1] - ends[0])
             for size, ends in ((block.wide, block.ends_across), (block.high, block.ends_up))
         )
         texts = np.full(told.shape, "", dtype=object)
-        places = [(i, j) for i, j in np.argwhere(told).tolist() if high[i] >= LETTERS]
+        # Signs in some rows alone would look as if those rows were special.
+        signs = told.any(axis=1)
+        low = float(high[signs].min()) if signs.any() else 0.0
+        places = np.argwhere(told & (low >= LEAST_SIGN)).tolist()
         for i, j in places:
-            texts[i, j] = signed(float(f"{scores[i, j]:.2g}"))
-        if any(wide[j] < measure_text(texts[i, j]) for i, j in places):
+            size = float(scores[i, j])
+            texts[i, j] = factor_text(size) if self._factors else signed(float(f"{size:.2g}"))
+        if low < LETTERS or any(wide[j] < measure_text(texts[i, j]) for i, j in places):
             for i, j in places:
-                texts[i, j] = texts[i, j][0]
+                texts[i, j] = "+" if scores[i, j] > 0 else "-"
         found: list[list[str]] = texts.tolist()
         return found
 
     def _tell(self, i: int, j: int, k: int) -> list[str]:
         pair = self._pair
         lines = [f"<b>{plot_text(cell_name(pair, i, j))}</b>", cell_text(pair, i, j, k)]
+        if self._factors:
+            error = float(pair.standard_errors[i, j, k])
+            lines.insert(1, factor_range_text(float(pair.scores[i, j, k]), error))
         if pair.original is not None:
             lines.append(f"as trained: {signed(float(pair.original[i, j, k]))}")
         return [*lines, f"rows: {cell_rows(pair, i, j)}"]
 
-    def _grey(self, cells: Bools, block: _Block, name: str, pattern: str) -> list[go.Bar]:
+    def _grey(self, cells: Bools, block: _MapPart, name: str, pattern: str) -> list[go.Bar]:
         ups, acrosses = np.nonzero(cells)
         if not len(ups):
             return []

@@ -171,7 +171,8 @@ def _draw_rows(estimator: Any, whole: Whole, rows: Any) -> Markup:
     if isinstance(whole, EBMExplanation):
         if rows is None:
             return draw_chooser(model, whole, None, None)
-        columns = encode_public(rows, model.schema, may_lack=getattr(model, "unused", ()))
+        own = model.own_columns(rows)
+        columns = encode_public(own, model.schema, may_lack=getattr(model, "unused", ()))
         told = estimator.explain_local(rows)
         return html.given(len(told), MOST_OFFERED) + draw_chooser(model, whole, columns, told)
     page: Any = (

@@ -20,7 +20,8 @@ def print_forecast(console: Console, record: Forecast) -> None:
     say(console, record.title)
     say(console, record.conclusion, style="bold")
     console.print(tabulate_outlooks(record))
-    say(console, record.column_words, *record.pair_words, ATTACKER, record.rule.words)
+    say(console, record.column_words, *record.pair_words, *record.other_family)
+    say(console, ATTACKER, record.rule.words)
     say(console, *record.missing_words, *record.assumed, *record.notes, NOTHING_SPENT)
 
 

@@ -5,13 +5,16 @@ import math
 
 import numpy as np
 import pytest
+from scipy.special import ndtr
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
 
 from voile import Budget, Category, EBMClassifier, EBMRegressor, Ledger, Number, Schema, load
 from voile.errors import SchemaError, SettingError
 from voile.models.ebm.interactions import find_wanted, read_interactions
+from voile.models.ebm.pair_verdicts import judge_pairs
 from voile.models.ebm.settings import Settings, choose, plan_shape
+from voile.models.verdict import NOTHING
 from voile.privacy.noise import fixed_noise
 
 ROWS = 1_500
@@ -66,7 +69,7 @@ ODD = [
 ]
 
 
-@pytest.mark.parametrize("given", ODD, ids=repr)
+@pytest.mark.parametrize("given", ODD, ids=[f"odd {k}" for k in range(len(ODD))])
 def test_anything_else_is_refused_in_words(given):
     with pytest.raises(SettingError, match="interactions"):
         Settings(interactions=given)
@@ -183,6 +186,46 @@ def test_two_columns_and_their_pair_leave_nothing_for_others(kind, epsilon):
 
 
 # -- scikit-learn, files --------------------------------------------------------------------------
+
+
+def test_curves_of_three_classes_make_no_pair():
+    """Log-odds of a class against the rest are no sum of two curves where the scores are one."""
+    rng = np.random.default_rng(0)
+    rows = 6_000
+    table = {"a": rng.random(rows), "b": rng.random(rows)}
+    score = 2.0 * np.sin(6 * table["a"]) + 1.5 * (table["b"] > 0.5)
+    heights = np.stack([0 * score, score, -score], axis=1) + rng.gumbel(size=(rows, 3))
+    schema = Schema({"a": Number(0, 1), "b": Number(0, 1)}, target=Category([0, 1, 2]))
+    with fixed_noise(1):
+        model = EBMClassifier(epsilon=8.0, schema=schema, interactions=[("a", "b")])
+        model.fit(table, heights.argmax(axis=1))
+    assert judge_pairs(model.model_) == (NOTHING,)
+
+
+@pytest.mark.parametrize("seed", [5, 12])
+def test_related_columns_that_do_nothing_together_make_no_pair(seed):
+    """Their noised counts are far from the rows, and their curves from the truth."""
+    rng = np.random.default_rng(seed)
+    first, second = rng.normal(size=10_000), rng.normal(size=10_000)
+    table = {"a": ndtr(first), "b": ndtr(0.9 * first + math.sqrt(0.19) * second)}
+    table["c"] = rng.random(10_000)
+    score = 1.5 * np.sin(6 * table["a"]) + 0.8 * (table["c"] > 0.5)
+    y = (rng.random(10_000) < 1 / (1 + np.exp(-score))).astype(int)
+    schema = Schema(dict.fromkeys(table, Number(0, 1)), target=Category([0, 1]))
+    with fixed_noise(seed):
+        model = EBMClassifier(epsilon=2.0, schema=schema, interactions=[("a", "b")]).fit(table, y)
+    assert judge_pairs(model.model_) == (NOTHING,)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_a_column_without_any_level_may_be_in_a_pair(classes):
+    table = {"a": X["a"], "b": np.array(list("uvwxyz") * 250)}  # too few each to be found
+    schema = Schema({"a": Number(0, 1), "b": Category()}, target=Category([0, 1, 2][:classes]))
+    with fixed_noise(1):
+        model = EBMClassifier(epsilon=0.05, schema=schema, interactions=[("a", "b")])
+        model.fit(table, np.arange(ROWS) % classes)
+    assert model.model_["b"].column.levels == ()
+    assert model.model_.pairs[0].scores.shape[1] == 1
 
 
 @pytest.mark.parametrize("given", ["auto", 3, [("a", "b")], (("a", "c"),), [["a", "b"]]])
