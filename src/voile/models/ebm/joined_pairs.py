@@ -38,6 +38,7 @@ from voile.models.ebm.pair_training import (
     estimate_counts,
     least_count_error,
     margins,
+    mean_error,
     parts_per_side,
     purify,
     start_pair,
@@ -362,7 +363,7 @@ class JoinedPairs:
             ):
                 part = self._layout.part(k)
                 scores[part] += change[groups]
-                variance[part] += _mean_error(grid, state.counts, whole, axis)[groups] ** 2
+                variance[part] += mean_error(grid, state.counts, whole, axis)[groups] ** 2
             pairs.append(
                 ReleasedPair(
                     grid,
@@ -384,11 +385,3 @@ class JoinedPairs:
             evidence=released.evidence[: self._columns],
             pairs=tuple(pairs),
         )
-
-
-def _mean_error(grid: PairGrid, counts: Floats, errors: Floats, axis: int) -> Floats:
-    """Error of a mean along one side of a grid, if cells err independently, (parts, outputs)."""
-    weights = counts.reshape(grid.shape)
-    weights = weights / weights.sum(axis=axis, keepdims=True)
-    squares = weights[:, :, None] ** 2 * errors.reshape(*grid.shape, -1) ** 2
-    return np.asarray(np.sqrt(squares.sum(axis=axis)))
