@@ -31,9 +31,6 @@ _SHAPES = [(1e-6, 1.0)] + [
 ]
 """Candidates for the shape of the noise along ordered sides, as for single columns."""
 
-_EMPTY = 0.05
-"""No cell is taken to have fewer rows than this part of what independent columns would have."""
-
 
 def unit_of_pairs(loss: TrainingLoss, unit: float) -> float:
     """Typical variance of a pair's scores; ``unit``: of a column's."""
@@ -48,25 +45,9 @@ def parts_per_side(rows: float) -> int:
     return int(np.clip(most, _FEWEST_PARTS, _MOST_PARTS))
 
 
-def estimate_counts(
-    grid: PairGrid, released: Floats, error: float, rows: float
-) -> tuple[Floats, float]:
-    """Rows of each cell from noised counts, and their standard error.
-
-    Drawn towards what independent columns would have, as far as the counts look like noise around
-    it (empirical Bayes).
-    """
-    expected = grid.expected(rows)
-    spread = max(float(((released - expected) ** 2).mean()) - error**2, 0.0)
-    kept = spread / max(spread + error**2, 1e-300)
-    counts = expected + kept * (released - expected)
-    return np.maximum(counts, _EMPTY * expected), math.sqrt(kept) * error
-
-
 def start_pair(
     grid: PairGrid,
     counts: Floats,
-    error: float,
     loss: TrainingLoss,
     intercept: Floats,
     base: Floats,
@@ -80,8 +61,7 @@ def start_pair(
     ----------
     grid : PairGrid
     counts : ndarray of shape (cells,)
-    error : float
-        Of each. Steps through counts that are too small would be too long: it is added to them.
+        Rows that steps reckon with.
     loss, intercept
         As they are now.
     base : ndarray of shape (cells, outputs)
@@ -93,7 +73,6 @@ def start_pair(
     unit : float
         Typical variance of the scores.
     """
-    counts = np.maximum(counts, 1.0) + error
     slope = counts * loss.curvature(intercept, base, spread).mean(axis=1)
     scatter = counts * loss.variance(intercept, base, spread).mean(axis=1)
     weights = counts / counts.sum()
@@ -143,29 +122,6 @@ def curves_in_cells(grid: PairGrid, first: Floats, second: Floats) -> Floats:
     one, other = grid.first.gather(first), grid.second.gather(second)
     sums = one[:, None, :] + other[None, :, :]
     return sums.reshape(-1, sums.shape[2])
-
-
-def doubt_of_counts(
-    grid: PairGrid, counts: Floats, error: float, first: Floats, second: Floats
-) -> Floats:
-    """What noised counts add to the variance of a pair's estimates, shape (cells, outputs).
-
-    A cell's sums hold its rows times what the curves miss; divided by another number of rows, that
-    is no sum of two curves. Related columns may have divided an effect between them in any way, so
-    a curve may miss as much as it says (docs/proofs/pairs.md).
-
-    Parameters
-    ----------
-    grid : PairGrid
-    counts : ndarray of shape (cells,)
-        As steps use them: raised by their error, hence its square twice.
-    error : float
-        Of each.
-    first, second : ndarray of shape (bins, outputs)
-        The curves of both columns.
-    """
-    off = 2.0 * (error / counts) ** 2
-    return np.asarray(off[:, None] * curves_in_cells(grid, first**2, second**2))
 
 
 def margins(grid: PairGrid, counts: Floats, scores: Floats) -> tuple[Floats, Floats]:
