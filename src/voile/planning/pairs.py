@@ -137,9 +137,9 @@ def start_pairs(facts: PairFacts, wanted: WantedPairs | None) -> list[NamedPair]
         if kind not in known:
             grid = make_grid(*pair, side_of(one, parts), side_of(other, parts))
             base = np.zeros((grid.cells.size, outputs))
-            counts = grid.expected(facts.rows)
+            counts = np.maximum(grid.expected(facts.rows), 1.0)
             own = (facts.loss, facts.intercept, base, spread, noise, facts.unit)
-            known[kind] = NamedPair(grid, start_pair(grid, counts, 0.0, *own))
+            known[kind] = NamedPair(grid, start_pair(grid, counts, *own))
         result.append(known[kind])
     return result
 

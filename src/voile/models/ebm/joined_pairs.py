@@ -30,13 +30,11 @@ from voile.models.ebm.pair_choice import (
     worth_choosing,
 )
 from voile.models.ebm.pair_grid import PairGrid, ReleasedPair, make_grid
+from voile.models.ebm.pair_rows import PairRows
 from voile.models.ebm.pair_sides import Side, make_side
 from voile.models.ebm.pair_training import (
     beyond_curves,
     curves_in_cells,
-    doubt_of_counts,
-    estimate_counts,
-    least_count_error,
     margins,
     mean_error,
     parts_per_side,
@@ -237,19 +235,26 @@ def _start(
     query = GridCounts(facts.layout, tuple(grid.cells for grid in grids))
     release = ask(query, GRIDS_ACCESS)
     ends = np.cumsum([grid.cells.size for grid in grids])[:-1]
-    states, errors = [], []
+    states, rows = [], []
     noise = facts.round_noise * (len(facts.terms) + len(grids))
     for grid, counts in zip(grids, np.split(release.values, ends), strict=True):
-        estimate, error = estimate_counts(grid, counts, release.standard_error, facts.rows)
+        rows.append(PairRows.of(grid, counts, release.standard_error, facts.rows))
         i, j = grid.columns
         base = facts.base((grid.first, grid.second), i, j)
         spread = facts.spread_without(i, j)
-        state = start_pair(
-            grid, estimate, error, facts.loss, facts.intercept, base, spread, noise, facts.pair_unit
+        states.append(
+            start_pair(
+                grid,
+                rows[-1].reckoned,
+                facts.loss,
+                facts.intercept,
+                base,
+                spread,
+                noise,
+                facts.pair_unit,
+            )
         )
-        states.append(state)
-        errors.append(max(error, least_count_error(grid.cells.size, release.standard_error)))
-    return JoinedPairs(facts.layout, grids, states, errors, facts.pair_unit, candidates)
+    return JoinedPairs(facts.layout, grids, states, rows, facts.pair_unit, candidates)
 
 
 class JoinedPairs:
@@ -260,7 +265,7 @@ class JoinedPairs:
         layout: BinLayout,
         grids: list[PairGrid],
         states: list[TermState],
-        count_errors: list[float],
+        rows: list[PairRows],
         unit: float,
         candidates: int,
     ) -> None:
@@ -269,9 +274,9 @@ class JoinedPairs:
         self.offsets = all_offsets(layout.offsets, self.cells)
         self._layout, self._columns = layout, len(layout.offsets) - 1
         self._last = int(layout.offsets[-1])
-        self._count_errors, self._candidates = count_errors, candidates
+        self._rows, self._candidates = rows, candidates
         self._beyond = [
-            beyond_curves(grid, state.counts) for grid, state in zip(grids, states, strict=True)
+            beyond_curves(grid, one.counts) for grid, one in zip(grids, rows, strict=True)
         ]
         self._age = 0.0
 
@@ -316,13 +321,16 @@ class JoinedPairs:
         """Scores of a pair without what curves of its columns can say, shape (cells,)."""
         return np.asarray(self._beyond[k - self._columns] @ scores)
 
-    def doubt_of_counts(self, k: int, scores: Floats) -> Floats:
-        """What noised counts add to the variance of a pair's estimates, (cells, outputs)."""
-        number = k - self._columns
-        grid, counts = self.grids[number], self.states[number].counts
-        whole = scores[: self._last] + self.margins(scores)
-        curves = [whole[self._layout.part(i)] for i in grid.columns]
-        return doubt_of_counts(grid, counts, self._count_errors[number], *curves)
+    def rows_of(self, k: int) -> PairRows:
+        """Rows of the cells of a pair by its number among all terms."""
+        return self._rows[k - self._columns]
+
+    def doubt(self, k: int, scores: Floats) -> Floats:
+        """What the noise of a pair's counts adds to the variance of its estimates."""
+        grid, whole = self.grids[k - self._columns], scores[: self._last] + self.margins(scores)
+        squares = (whole[self._layout.part(i)] ** 2 for i in grid.columns)
+        pair = scores[self._cells_of(k - self._columns)]
+        return self.rows_of(k).doubt(curves_in_cells(grid, *squares) + pair**2)
 
     def margins(self, scores: Floats) -> Floats:
         """What all pairs add to the curves of their columns, shape (cells of columns, outputs)."""
@@ -334,7 +342,7 @@ class JoinedPairs:
 
     def _margins_of(self, number: int, scores: Floats) -> tuple[Floats, Floats]:
         own = scores[self._cells_of(number)]
-        return margins(self.grids[number], self.states[number].counts, own)
+        return margins(self.grids[number], self._rows[number].counts, own)
 
     def _cells_of(self, number: int) -> slice:
         at = self._columns + number
@@ -353,9 +361,9 @@ class JoinedPairs:
         assert released.evidence is not None
         variance = released.whole_errors[:last] ** 2
         pairs = []
-        for number, (grid, state) in enumerate(zip(self.grids, self.states, strict=True)):
+        for number, (grid, rows) in enumerate(zip(self.grids, self._rows, strict=True)):
             own = self._cells_of(number)
-            left, moved, level = purify(grid, state.counts, released.scores[own])
+            left, moved, level = purify(grid, rows.counts, released.scores[own])
             intercept += level
             whole = released.whole_errors[own]
             for k, change, groups, axis in zip(
@@ -363,12 +371,12 @@ class JoinedPairs:
             ):
                 part = self._layout.part(k)
                 scores[part] += change[groups]
-                variance[part] += mean_error(grid, state.counts, whole, axis)[groups] ** 2
+                variance[part] += mean_error(grid, rows.counts, whole, axis)[groups] ** 2
             pairs.append(
                 ReleasedPair(
                     grid,
-                    state.counts,
-                    self._count_errors[number],
+                    rows.counts,
+                    rows.error,
                     left,
                     released.standard_errors[own],
                     whole,

@@ -31,9 +31,6 @@ _SHAPES = [(1e-6, 1.0)] + [
 ]
 """Candidates for the shape of the noise along ordered sides, as for single columns."""
 
-_EMPTY = 0.05
-"""No cell is taken to have fewer rows than this part of what independent columns would have."""
-
 
 def unit_of_pairs(loss: TrainingLoss, unit: float) -> float:
     """Typical variance of a pair's scores; ``unit``: of a column's."""
@@ -48,40 +45,9 @@ def parts_per_side(rows: float) -> int:
     return int(np.clip(most, _FEWEST_PARTS, _MOST_PARTS))
 
 
-def estimate_counts(
-    grid: PairGrid, released: Floats, error: float, rows: float
-) -> tuple[Floats, float]:
-    """Rows of each cell from noised counts, and their standard error.
-
-    Drawn towards what independent columns would have, as far as the counts look like noise around
-    it (empirical Bayes).
-    """
-    expected = grid.expected(rows)
-    spread = max(float(((released - expected) ** 2).mean()) - error**2, 0.0)
-    kept = spread / max(spread + error**2, 1e-300)
-    counts = expected + kept * (released - expected)
-    return np.maximum(counts, _EMPTY * expected), math.sqrt(kept) * error
-
-
-def least_count_error(cells: int, error: float) -> float:
-    """The smallest standard error that can be told of a count.
-
-    How far true counts lie from those of independent columns is known from so many noised cells
-    alone, to a part of sqrt(2 / cells) of the noise. Counts that look independent may be off by it.
-
-    Examples
-    --------
-    >>> round(least_count_error(50, 10.0), 1)
-    4.1
-    """
-    doubt = math.sqrt(2.0 / cells)
-    return math.sqrt(doubt / (1.0 + doubt)) * error
-
-
 def start_pair(
     grid: PairGrid,
     counts: Floats,
-    error: float,
     loss: TrainingLoss,
     intercept: Floats,
     base: Floats,
@@ -95,8 +61,7 @@ def start_pair(
     ----------
     grid : PairGrid
     counts : ndarray of shape (cells,)
-    error : float
-        Of each. Steps through counts that are too small would be too long: it is added to them.
+        Rows that steps reckon with.
     loss, intercept
         As they are now.
     base : ndarray of shape (cells, outputs)
@@ -108,7 +73,6 @@ def start_pair(
     unit : float
         Typical variance of the scores.
     """
-    counts = np.maximum(counts, 1.0) + error
     slope = counts * loss.curvature(intercept, base, spread).mean(axis=1)
     scatter = counts * loss.variance(intercept, base, spread).mean(axis=1)
     weights = counts / counts.sum()
@@ -158,29 +122,6 @@ def curves_in_cells(grid: PairGrid, first: Floats, second: Floats) -> Floats:
     one, other = grid.first.gather(first), grid.second.gather(second)
     sums = one[:, None, :] + other[None, :, :]
     return sums.reshape(-1, sums.shape[2])
-
-
-def doubt_of_counts(
-    grid: PairGrid, counts: Floats, error: float, first: Floats, second: Floats
-) -> Floats:
-    """What noised counts add to the variance of a pair's estimates, shape (cells, outputs).
-
-    A cell's sums hold its rows times what the curves miss; divided by another number of rows, that
-    is no sum of two curves. Related columns may have divided an effect between them in any way, so
-    a curve may miss as much as it says (docs/proofs/pairs.md).
-
-    Parameters
-    ----------
-    grid : PairGrid
-    counts : ndarray of shape (cells,)
-        As steps use them: raised by their error, hence its square twice.
-    error : float
-        Of each.
-    first, second : ndarray of shape (bins, outputs)
-        The curves of both columns.
-    """
-    off = 2.0 * (error / counts) ** 2
-    return np.asarray(off[:, None] * curves_in_cells(grid, first**2, second**2))
 
 
 def margins(grid: PairGrid, counts: Floats, scores: Floats) -> tuple[Floats, Floats]:

@@ -177,6 +177,7 @@ def weigh_term(
     cross: Floats | float,
     unit: float,
     curves: Floats | None = None,
+    part: Floats | None = None,
 ) -> TermEvidence:
     """One Newton step of a term from its scores, without a prior, and its errors.
 
@@ -193,6 +194,8 @@ def weigh_term(
         Typical variance of the scores.
     curves : ndarray of shape (cells, outputs), optional
         Of a pair, what the curves of its columns say in each cell; ``scores`` holds it, too.
+    part : ndarray of shape (cells,), optional
+        Of a pair, the rows of each cell as a part of the term's counts.
     """
     counts = term.counts[:, None]
     explained = counts * loss.response(intercept, scores, spread) + cross
@@ -204,12 +207,13 @@ def weigh_term(
         # Log-odds against the rest of two curves are no sum of two curves: what they say without
         # the pair is not the pair's.
         start = start - (against_rest(intercept + curves) if loss.link == "softmax" else curves)
+    rows = np.ones_like(counts) if part is None else part[:, None]
     more = _ROUGH if loss.rough else 1.0
     length, plain = term.smoother.shape
     return TermEvidence(
-        estimates=start + (term.settled_sums - explained) / slope,
-        sampling_variances=more * _OTHERS * scatter / slope**2,
-        noise_scales=np.sqrt(more / term.settled_weight) / slope,
+        estimates=start + (term.settled_sums - explained) / (slope * rows),
+        sampling_variances=more * _OTHERS * scatter / (slope**2 * rows),
+        noise_scales=np.sqrt(more / term.settled_weight) / (slope * rows),
         noise_length=length,
         noise_plain=plain,
         prior=unit,

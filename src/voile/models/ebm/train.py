@@ -157,15 +157,13 @@ class _Training(ScoreSteps):
         term, spread = self.terms[k], self._others(self._spreads(), k)
         cross = self._cross()
         left = 0.0 if cross is None or not self._is_column(k) else cross[self._at(k)]
-        base = self._base(k)
+        base, per_unit = self._base(k), self.table.weight_per_unit
         state = (term, self.loss, self.intercept, self._part(k) + base, spread, left, self.unit)
-        found = weigh_term(*state, None if self._is_column(k) else np.asarray(base))
-        found = found.of_units(self.table.weight_per_unit, noisy=noisy)
-        return found if self._is_column(k) else self._doubting_counts(k, found)
-
-    def _doubting_counts(self, k: int, found: TermEvidence) -> TermEvidence:
-        """The evidence for a pair with the errors that noised counts make of its curves' errors."""
-        doubt = self._joined.doubt_of_counts(k, self.scores)
+        if self._is_column(k):
+            return weigh_term(*state).of_units(per_unit, noisy=noisy)
+        found = weigh_term(*state, np.asarray(base), self._joined.rows_of(k).part)
+        found = found.of_units(per_unit, noisy=noisy)
+        doubt = self._joined.doubt(k, self.scores)
         return replace(found, sampling_variances=found.sampling_variances + doubt)
 
     def _intercept_sampling(self) -> Floats:

@@ -202,19 +202,32 @@ def test_curves_of_three_classes_make_no_pair():
     assert judge_pairs(model.model_) == (NOTHING,)
 
 
-@pytest.mark.parametrize("seed", [5, 12])
-def test_related_columns_that_do_nothing_together_make_no_pair(seed):
-    """Their noised counts are far from the rows, and their curves from the truth."""
+def related(seed, rows, epsilon):
+    """A model of two related columns of which one has an effect, and nothing is of both."""
     rng = np.random.default_rng(seed)
-    first, second = rng.normal(size=10_000), rng.normal(size=10_000)
+    first, second = rng.normal(size=rows), rng.normal(size=rows)
     table = {"a": ndtr(first), "b": ndtr(0.9 * first + math.sqrt(0.19) * second)}
-    table["c"] = rng.random(10_000)
+    table["c"] = rng.random(rows)
     score = 1.5 * np.sin(6 * table["a"]) + 0.8 * (table["c"] > 0.5)
-    y = (rng.random(10_000) < 1 / (1 + np.exp(-score))).astype(int)
+    y = (rng.random(rows) < 1 / (1 + np.exp(-score))).astype(int)
     schema = Schema(dict.fromkeys(table, Number(0, 1)), target=Category([0, 1]))
     with fixed_noise(seed):
-        model = EBMClassifier(epsilon=2.0, schema=schema, interactions=[("a", "b")]).fit(table, y)
-    assert judge_pairs(model.model_) == (NOTHING,)
+        fitted = EBMClassifier(epsilon=epsilon, schema=schema, interactions=[("a", "b")])
+        return fitted.fit(table, y).model_
+
+
+@pytest.mark.parametrize(
+    ("seed", "rows", "epsilon"), [(5, 10_000, 2.0), (12, 10_000, 2.0), (0, 60_000, 1.0)]
+)
+def test_related_columns_that_do_nothing_together_make_no_pair(seed, rows, epsilon):
+    """Their noised counts are far from the rows, many cells have none, and curves are wrong."""
+    assert judge_pairs(related(seed, rows, epsilon)) == (NOTHING,)
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 2.0, 8.0])
+def test_a_pair_has_about_as_many_rows_as_the_table(epsilon):
+    counts = related(1, 10_000, epsilon).pairs[0].counts
+    assert 9_000 < counts.sum() < 11_500
 
 
 @pytest.mark.parametrize("classes", [2, 3])
