@@ -10,9 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from numpy.random import Generator
 from numpy.typing import NDArray
 
 from benchmarks.ebm import synthetic
+from benchmarks.ebm.pair_tables import TABLES, Pairs
 from benchmarks.kit.data_folder import read
 from voile import Category, Number, Schema
 
@@ -74,6 +76,13 @@ def adult() -> DataSet:
     return binary("adult", table.drop(columns=["income", "split"]), table["income"] == ">50K", note)
 
 
+def adult_all() -> DataSet:
+    """All rows, as some publications have them."""
+    table = read("adult").drop(columns="split")
+    note = "UCI Adult, training and test rows; '?' is a level like any other"
+    return binary("adult_all", table.drop(columns="income"), table["income"] == ">50K", note)
+
+
 def telco_churn() -> DataSet:
     table = read("telco_churn")
     note = "IBM Telco churn; customerID dropped, 11 missing TotalCharges kept"
@@ -113,6 +122,28 @@ def elevators() -> DataSet:
     return regression("elevators", table.drop(columns="Goal"), table["Goal"], "F16 elevators")
 
 
+def tails(values: NDArray) -> Number:
+    """Public bounds of a made-up column: quantiles of long tails, as an expert would give them."""
+    low, high = np.quantile(values, [0.0005, 0.9995])
+    return Number(float(low), float(high))
+
+
+def made_up(name: str, rng: Generator, rows: int) -> tuple[DataSet, Pairs]:
+    """A table of `pair_tables`, and pairs that do something in it; targets are cut to bounds."""
+    kind, make = TABLES[name]
+    one = make(rng, rows)
+    frame, target, classes = one.frame, one.target, int(one.target.max()) + 1
+    numbers = {k: tails(frame[k].to_numpy()) for k in frame.select_dtypes("number")}
+    if kind == "classes":
+        schema = describe(frame, Category(list(range(classes))))
+        task = "binary" if classes == 2 else "multiclass"
+    else:
+        schema, task = describe(frame, wanted := tails(target)), "regression"
+        target = np.clip(target, wanted.lower, wanted.upper)
+    schema = Schema({**dict(schema), **numbers}, target=schema.target)
+    return DataSet(name, task, frame, target, schema, f"made up: {make.__doc__}"), one.pairs
+
+
 def made(make: Callable[..., synthetic.Table], target: Number | Category, n: int | None) -> DataSet:
     frame, values = make() if n is None else make(n)
     task = "regression"
@@ -126,6 +157,7 @@ PUBLIC: dict[str, Callable[[], DataSet]] = {
     make.__name__: make
     for make in (
         adult,
+        adult_all,
         telco_churn,
         credit_fraud,
         diabetes130,
@@ -146,11 +178,13 @@ SYNTHETIC: dict[str, tuple[Callable[..., synthetic.Table], Number | Category]] =
     "ten_class": (synthetic.ten_class, Category(list(range(10)))),
 }
 
-NAMES = (*PUBLIC, *SYNTHETIC)
+USUAL = tuple(name for name in (*PUBLIC, *SYNTHETIC) if name != "adult_all")
+NAMES = (*PUBLIC, *SYNTHETIC, *TABLES)
+MADE_UP_ROWS = 25_000
 
 
 def load(name: str, n: int | None = None) -> DataSet:
-    """One set by name; `n` rows if it is synthetic.
+    """One set by name; `n` rows if it is synthetic or made up.
 
     Raises
     ------
@@ -161,6 +195,8 @@ def load(name: str, n: int | None = None) -> DataSet:
     """
     if name in SYNTHETIC:
         return made(*SYNTHETIC[name], n)
+    if name in TABLES:
+        return made_up(name, np.random.default_rng(0), n or MADE_UP_ROWS)[0]
     return PUBLIC[name]()
 
 

@@ -30,7 +30,7 @@ from sklearn.model_selection import train_test_split
 from benchmarks.ebm import data
 from benchmarks.ebm.pair_tables import TABLES, Pairs
 from benchmarks.kit.script import machine, note, numbers, parser_of, some_of
-from voile import Category, EBMClassifier, EBMRegressor, Number, Schema
+from voile import EBMClassifier, EBMRegressor, Number, Schema
 from voile.errors import NoLedgerWarning
 
 PUBLIC = ("adult", "telco_churn", "cal_housing", "wine_quality", "elevators")
@@ -55,27 +55,12 @@ class Trial:
 def draw(name: str, seed: int, rows: int) -> Trial:
     """A split of a public set, or new rows of a made-up table."""
     if name in TABLES:
-        kind, make = TABLES[name]
-        drawn = make(np.random.default_rng([seed, rows]), rows + rows // 4)
-        frame, target, pairs = drawn.frame, drawn.target, drawn.pairs
-        if kind == "regression":
-            wanted: Number | Category = Number(*bounds(target))
-        else:
-            wanted = Category(list(range(int(target.max()) + 1)))
-        schema = data.describe(frame, wanted)
-        # Bounds are public: quantiles of long tails, as an expert would give them.
-        tails = {k: Number(*bounds(frame[k].to_numpy())) for k in schema.numbers}
-        schema = Schema({**dict(schema), **tails}, target=wanted)
+        rng = np.random.default_rng([seed, rows])
+        one, pairs = data.made_up(name, rng, rows + rows // 4)
     else:
-        one = data.load(name)
-        frame, target, schema, pairs = one.frame, one.target, one.schema, ()
-    parts = train_test_split(frame, target, test_size=0.2, random_state=seed)
-    return Trial(schema, (parts[0], parts[2]), (parts[1], parts[3]), pairs)
-
-
-def bounds(values: np.ndarray) -> tuple[float, float]:
-    low, high = np.quantile(values, [0.0005, 0.9995])
-    return float(low), float(high)
+        one, pairs = data.load(name), ()
+    parts = train_test_split(one.frame, one.target, test_size=0.2, random_state=seed)
+    return Trial(one.schema, (parts[0], parts[2]), (parts[1], parts[3]), pairs)
 
 
 def fit(trial: Trial, epsilon: float, interactions: object) -> tuple[float, list, float]:

@@ -1,21 +1,27 @@
-"""The models of the EBM benchmark, behind one face: ours, the incumbent, the non-private ceiling.
+"""The models of the EBM benchmark behind one face: ours, those of others, those without privacy.
 
-Not a script: see `quality.py`. The peers come from interpret-core, which need not be installed.
+Not a script: see `quality.py`. The incumbent comes from interpret-core and the linear models from
+diffprivlib, neither of which need be installed.
 """
 
 import importlib.util
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.metrics import log_loss, roc_auc_score, root_mean_squared_error
 
+from benchmarks.ebm import linear
 from benchmarks.ebm.data import DataSet
+from benchmarks.ebm.encoding import codes, counts
+from benchmarks.ebm.few_rounds import FewRounds, settings_for
 
 DELTA = 1e-6
 ECE_BINS = 10
@@ -29,7 +35,7 @@ class Entrant:
     Attributes
     ----------
     name : str
-        "ours", "incumbent" or "ceiling".
+        "ours", "incumbent" or another of `report.LABELS`.
     build : callable
         Makes an unfitted estimator for a set and an epsilon.
     features : callable
@@ -60,11 +66,17 @@ class Outcome:
         class (of the likeliest class, if there are several), weighted by their rows.
     seconds : float
         Wall time of `fit`.
+    loss : float or None
+        Log loss (classes) or RMSE.
+    error_rate : float or None
+        Share of rows whose likeliest class is not theirs.
     """
 
     score: float
     calibration: float | None
     seconds: float
+    loss: float | None = None
+    error_rate: float | None = None
 
 
 def calibration_error(hit: NDArray, probability: NDArray) -> float:
@@ -85,18 +97,23 @@ def fit(entrant: Entrant, one: DataSet, frame: pd.DataFrame, rows: NDArray, epsi
         return model, time.perf_counter() - start
 
 
-def score(one: DataSet, model: Any, frame: pd.DataFrame, rows: NDArray) -> tuple[float, Any]:
-    """Score and calibration error (none for regression) on some rows."""
+def score(
+    one: DataSet, model: Any, frame: pd.DataFrame, rows: NDArray, seconds: float = 0.0
+) -> Outcome:
+    """What a model is worth on some rows."""
     features, truth = frame.iloc[rows], one.target[rows]
     if one.task == "regression":
-        return float(root_mean_squared_error(truth, np.asarray(model.predict(features)))), None
+        loss = float(root_mean_squared_error(truth, np.asarray(model.predict(features))))
+        return Outcome(loss, None, seconds, loss)
     chances = np.asarray(model.predict_proba(features))
+    loss = float(log_loss(truth, chances, labels=range(chances.shape[1])))
+    hit = np.asarray(chances.argmax(axis=1) == truth, dtype=float)
+    wrong = float(1 - hit.mean())
     if one.task == "binary":
         yes = chances[:, 1]
-        return float(roc_auc_score(truth, yes)), calibration_error(truth, yes)
-    hit = np.asarray(chances.argmax(axis=1) == truth, dtype=float)
-    loss = log_loss(truth, chances, labels=range(chances.shape[1]))
-    return float(loss), calibration_error(hit, chances.max(axis=1))
+        ranked = float(roc_auc_score(truth, yes))
+        return Outcome(ranked, calibration_error(truth, yes), seconds, loss, wrong)
+    return Outcome(loss, calibration_error(hit, chances.max(axis=1)), seconds, loss, wrong)
 
 
 def run(
@@ -108,7 +125,7 @@ def run(
     epsilon: float,
 ) -> Outcome:
     model, seconds = fit(entrant, one, frame, train, epsilon)
-    return Outcome(*score(one, model, frame, test), seconds)
+    return score(one, model, frame, test, seconds)
 
 
 def as_it_is(one: DataSet) -> pd.DataFrame:
@@ -126,18 +143,22 @@ def without_missing(one: DataSet) -> pd.DataFrame:
     return frame
 
 
+def as_codes(one: DataSet) -> pd.DataFrame:
+    return pd.DataFrame(codes(without_missing(one), one.schema), columns=list(one.schema))
+
+
 def peer_types(one: DataSet) -> list[str]:
     return ["nominal" if name in one.schema.categories else "continuous" for name in one.schema]
 
 
-def build_ours(one: DataSet, epsilon: float) -> Any:
+def build_ours(one: DataSet, epsilon: float, **settings: object) -> Any:
     import voile
 
     kind = voile.EBMRegressor if one.task == "regression" else voile.EBMClassifier
-    return kind(epsilon=epsilon, delta=DELTA, schema=one.schema)
+    return kind(epsilon=epsilon, delta=DELTA, schema=one.schema, **settings)
 
 
-def build_incumbent(one: DataSet, epsilon: float) -> Any:
+def build_incumbent(one: DataSet, epsilon: float, composition: str = "gdp") -> Any:
     from interpret.privacy import DPExplainableBoostingClassifier, DPExplainableBoostingRegressor
 
     schema = one.schema
@@ -150,6 +171,7 @@ def build_incumbent(one: DataSet, epsilon: float) -> Any:
         "delta": DELTA,
         # It trains one bag: more jobs would start a process for it and bring nothing.
         "n_jobs": 1,
+        "composition": composition,
     }
     if one.task != "regression":
         return DPExplainableBoostingClassifier(**facts)
@@ -157,19 +179,62 @@ def build_incumbent(one: DataSet, epsilon: float) -> Any:
     return DPExplainableBoostingRegressor(**facts, privacy_target_min=low, privacy_target_max=high)
 
 
-def build_ceiling(one: DataSet, epsilon: float) -> Any:
+def build_few_rounds(one: DataSet, epsilon: float, *, additive: bool) -> FewRounds:
+    settings = replace(settings_for(one.task, epsilon), additive=additive)
+    return FewRounds(epsilon, DELTA, one.schema, one.task, settings)
+
+
+def build_ceiling(one: DataSet, epsilon: float, **settings: object) -> Any:
     from interpret.glassbox import ExplainableBoostingClassifier, ExplainableBoostingRegressor
 
     regression = one.task == "regression"
     kind = ExplainableBoostingRegressor if regression else ExplainableBoostingClassifier
-    return kind(feature_names=list(one.schema), feature_types=peer_types(one), interactions=0)
+    return kind(feature_names=list(one.schema), feature_types=peer_types(one), **settings)
 
 
+def build_forest(one: DataSet, epsilon: float) -> Any:
+    regression = one.task == "regression"
+    kind = HistGradientBoostingRegressor if regression else HistGradientBoostingClassifier
+    return kind(categorical_features=[0 < count <= MOST_LEVELS for count in counts(one.schema)])
+
+
+MOST_LEVELS = 255
+"""Of a category in scikit-learn's boosting; others are numbers to it."""
 EVERY_TASK = ("binary", "multiclass", "regression")
+TWO_TASKS = ("binary", "regression")
 OURS = Entrant("ours", build_ours, as_it_is, EVERY_TASK)
-INCUMBENT = Entrant("incumbent", build_incumbent, without_missing, ("binary", "regression"))
-CEILING = Entrant("ceiling", build_ceiling, without_missing, EVERY_TASK, private=False)
-ENTRANTS = {entrant.name: entrant for entrant in (OURS, INCUMBENT, CEILING)}
+INCUMBENT = Entrant("incumbent", build_incumbent, without_missing, TWO_TASKS)
+CEILING = Entrant(
+    "ceiling", partial(build_ceiling, interactions=0), without_missing, EVERY_TASK, private=False
+)
+USUAL = (OURS, INCUMBENT, CEILING)
+MORE = (
+    Entrant("ours_additive", partial(build_ours, interactions=0), as_it_is, EVERY_TASK),
+    Entrant(
+        "ours_cyclic", partial(build_ours, method="cyclic", interactions=0), as_it_is, TWO_TASKS
+    ),
+    Entrant(
+        "incumbent_classic",
+        partial(build_incumbent, composition="classic"),
+        without_missing,
+        TWO_TASKS,
+    ),
+    Entrant("few_rounds", partial(build_few_rounds, additive=True), without_missing, TWO_TASKS),
+    Entrant("random_trees", partial(build_few_rounds, additive=False), without_missing, TWO_TASKS),
+    Entrant("ceiling_pairs", build_ceiling, without_missing, TWO_TASKS, private=False),
+    Entrant("ceiling_trees", build_forest, as_codes, EVERY_TASK, private=False),
+)
+ENTRANTS = {entrant.name: entrant for entrant in (*USUAL, *MORE)}
+FROM_INTERPRET = ("incumbent", "incumbent_classic", "ceiling", "ceiling_pairs")
+
+
+def linear_models(python: str) -> Entrant:
+    """Linear models of diffprivlib, which another Python has."""
+
+    def build(one: DataSet, epsilon: float) -> linear.ForeignLinear:
+        return linear.ForeignLinear(python, epsilon, one.schema, one.task)
+
+    return Entrant("linear", build, without_missing, TWO_TASKS)
 
 
 def ours_landed() -> bool:
@@ -182,21 +247,62 @@ def peers_installed() -> bool:
     return importlib.util.find_spec("interpret") is not None
 
 
-def present(peers: bool, ceiling: bool = True) -> tuple[tuple[Entrant, ...], tuple[str, ...]]:
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which models are to be run.
+
+    Attributes
+    ----------
+    peers : bool
+        The incumbent, and the ceiling.
+    ceiling : bool
+        Models without privacy.
+    every : bool
+        All that are known, not only the usual three.
+    linear : str or None
+        A Python that has diffprivlib; with `every`.
+    """
+
+    peers: bool = True
+    ceiling: bool = True
+    every: bool = False
+    linear: str | None = None
+
+
+def present(wanted: Wanted) -> tuple[tuple[Entrant, ...], tuple[str, ...]]:
     """The models that can be run here, and in words those that cannot."""
     entrants, absent = [], []
-    if ours_landed():
-        entrants.append(OURS)
-    else:
-        absent.append("ours: this version of Voile has no EBMClassifier and EBMRegressor")
-    if not peers:
-        absent.append("incumbent and ceiling: not wanted (--no-peer)")
-    elif peers_installed():
-        entrants.append(INCUMBENT)
-        if ceiling:
-            entrants.append(CEILING)
+    known = (*USUAL, *MORE) if wanted.every else USUAL
+    for one in known:
+        why = reason_against(one, wanted)
+        if why is None:
+            entrants.append(one)
         else:
-            absent.append("ceiling: not wanted (--no-ceiling)")
-    else:
-        absent.append("incumbent and ceiling: pip install interpret-core")
+            absent.append(f"{one.name}: {why}")
+    if wanted.every and wanted.peers:
+        if wanted.linear is None:
+            absent.append(f"linear: no Python with diffprivlib was named ({LINEAR_REMEDY})")
+        elif linear.version(wanted.linear) is None:
+            absent.append(f"linear: {wanted.linear} has no diffprivlib ({LINEAR_REMEDY})")
+        else:
+            entrants.append(linear_models(wanted.linear))
     return tuple(entrants), tuple(absent)
+
+
+LINEAR_REMEDY = (
+    "python -m venv dpl; dpl/bin/pip install diffprivlib 'scikit-learn<1.6', then "
+    "--linear dpl/bin/python"
+)
+
+
+def reason_against(one: Entrant, wanted: Wanted) -> str | None:
+    """Why a model is not run, or None if it is."""
+    if one.name.startswith("ours"):
+        return None if ours_landed() else "this version of Voile has no EBM"
+    if not wanted.peers:
+        return "not wanted (--no-peer)"
+    if not (one.private or wanted.ceiling):
+        return "not wanted (--no-ceiling)"
+    if one.name in FROM_INTERPRET and not peers_installed():
+        return "pip install interpret-core"
+    return None

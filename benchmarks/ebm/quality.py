@@ -1,7 +1,7 @@
 """Voile's private boosting machine beside the incumbent and the non-private one.
 
 Run ``python benchmarks/ebm/quality.py [options]``;
-without options, every set at five epsilons (hours).
+without options, all public and synthetic sets at five epsilons (hours).
 
     --quick              3 splits of adult and cal_housing at eps .5, 1 and 8 (one split for the
                          non-private model, which takes minutes a fit)
@@ -13,9 +13,15 @@ without options, every set at five epsilons (hours).
     --out DIR            where ebm.json and ebm.md go (default: a new temporary folder)
     --no-peer            ours alone
     --no-ceiling         without the non-private model, which takes most of the time
+    --ceiling-once       one split for models that are not private
+    --every-peer         also DP-EBM with classic composition, a machine of few random trees, that
+                         without its additive form, ours without pairs and as published, and
+                         non-private boosting with pairs and with trees
+    --linear PYTHON      with --every-peer: a Python that has diffprivlib, for linear models
 
 With --speed or --scale, sets are run only if --sets or --quick names them. The peers are those of
-interpret-core (``pip install interpret-core``); without it they are left out, which is said. All
+interpret-core (``pip install interpret-core``); without it they are left out, which is said. Sets
+may also be made-up tables (`pair_tables.py`), which run only if they are named. All
 models get the same splits, bounds and levels, and take turns. The status is 1 if ours raised an
 error, and 0 otherwise, whoever is better.
 """
@@ -33,6 +39,7 @@ import numpy as np
 from sklearn.model_selection import ShuffleSplit
 
 from benchmarks.ebm import data as ebm_data
+from benchmarks.ebm import linear
 from benchmarks.ebm import peers as ebm_peers
 from benchmarks.ebm import report as ebm_report
 from benchmarks.ebm import speed as ebm_speed
@@ -66,6 +73,8 @@ def gather(entrant: Entrant, epsilon: float | None, outcomes: list[Outcome | str
         scores=tuple(outcome.score for outcome in done),
         calibration=tuple(o.calibration for o in done if o.calibration is not None),
         seconds=tuple(outcome.seconds for outcome in done),
+        losses=tuple(o.loss for o in done if o.loss is not None),
+        error_rates=tuple(o.error_rate for o in done if o.error_rate is not None),
     )
 
 
@@ -87,6 +96,7 @@ def compare(
     outcomes: dict[tuple[str, float | None], list[Outcome | str]] = {
         (entrant.name, epsilon): [] for entrant, epsilon in turns
     }
+    warm: set[str] = set()
     start = Moment.now()
     for turn, (train, test) in enumerate(splits_of(one, splits)):
         for entrant, epsilon in turns:
@@ -97,7 +107,8 @@ def compare(
                 continue
             frame = frames[entrant.name]
             try:
-                if turn == 0 and entrant.private:  # nobody's time includes compiling or importing
+                if entrant.private and entrant.name not in warm:
+                    warm.add(entrant.name)  # nobody's time includes compiling or importing
                     ebm_peers.fit(entrant, one, frame, train[:WARM_UP_ROWS], epsilon or 1.0)
                 past.append(ebm_peers.run(entrant, one, frame, train, test, epsilon or 1.0))
             # One model that fails on one set must not end a run of hours; the report names it.
@@ -119,10 +130,10 @@ def compare(
 
 
 def peaks(one: DataSet, able: list[Entrant]) -> dict[str, float]:
-    """Peak memory of each private model, each in a process of its own."""
+    """Peak memory of ours and of the incumbent, each in a process of its own."""
     found = {}
     for entrant in able:
-        if entrant.private:
+        if entrant in (ebm_peers.OURS, ebm_peers.INCUMBENT):
             try:
                 found[entrant.name] = ebm_speed.memory(one.name, entrant.name)
             except RuntimeError as error:
@@ -136,6 +147,7 @@ def settings(options: argparse.Namespace) -> dict[str, object]:
         "delta": ebm_peers.DELTA,
         "splits": options.splits or {"default": SPLITS, **FEWER_SPLITS},
         **machine("interpret-core", "numba"),
+        **({"diffprivlib": linear.version(options.linear)} if options.linear else {}),
     }
 
 
@@ -149,13 +161,16 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--scale-rows", type=int, default=ebm_speed.SCALE_ROWS)
     parser.add_argument("--no-peer", action="store_true")
     parser.add_argument("--no-ceiling", action="store_true")
+    parser.add_argument("--ceiling-once", action="store_true")
+    parser.add_argument("--every-peer", action="store_true")
+    parser.add_argument("--linear")
     options = read_options(parser, arguments, "ebm", splits=1)
     if options.quick:
         options.sets = options.sets or ("adult", "cal_housing")
         options.eps = options.eps or (0.5, 1.0, 8.0)
         options.splits = options.splits or 3
     elif not (options.speed or options.scale):
-        options.sets = options.sets or ebm_data.NAMES
+        options.sets = options.sets or ebm_data.USUAL
     options.sets = options.sets or ()
     options.eps = options.eps or EPSILONS
     return options
@@ -165,7 +180,7 @@ def measure_speed(
     options: argparse.Namespace, entrants: tuple[Entrant, ...], found: Findings
 ) -> None:
     if options.speed:
-        found.races = ebm_speed.races(entrants)
+        found.races = ebm_speed.races(tuple(e for e in entrants if e in ebm_peers.USUAL))
     if ebm_peers.OURS not in entrants:
         return
     try:
@@ -181,16 +196,20 @@ def measure_speed(
 
 def main(arguments: list[str] | None = None) -> int:
     options = parse(arguments)
-    entrants, absent = ebm_peers.present(not options.no_peer, not options.no_ceiling)
+    wanted = ebm_peers.Wanted(
+        not options.no_peer, not options.no_ceiling, options.every_peer, options.linear
+    )
+    entrants, absent = ebm_peers.present(wanted)
     for one in absent:
         note(f"left out: {one}")
     if not entrants:
         note("There is no model to run.")
         return 1
     found = Findings(settings(options), absent=absent)
+    once = options.quick or options.ceiling_once
     for one in load_all(ebm_data.load, options.sets):
         start = time.perf_counter()
-        result = compare(one, entrants, options.eps, options.splits, ceiling_once=options.quick)
+        result = compare(one, entrants, options.eps, options.splits, ceiling_once=once)
         found.sets.append(result)
         ebm_report.write(found, options.out)  # a run that is stopped keeps what it had
         note(f"{one.name}: {time.perf_counter() - start:.0f} s")

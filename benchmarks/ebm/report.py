@@ -9,55 +9,12 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.ebm.cells import CEILINGS, LABELS, Cell, SetResult
 from benchmarks.ebm.speed import Answers, FirstFit, Race
+from benchmarks.ebm.standing import outcome_table, standing_text
 from benchmarks.kit.script import write_findings
 from benchmarks.kit.tables import digits, table
 from benchmarks.kit.timing import mark, with_warning
-
-LABELS = {"ours": "Voile", "incumbent": "interpret DP-EBM", "ceiling": "EBM without privacy"}
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """One model at one epsilon (none for the ceiling) on one set, a value per split."""
-
-    model: str
-    epsilon: float | None
-    scores: tuple[float, ...] = ()
-    calibration: tuple[float, ...] = ()
-    seconds: tuple[float, ...] = ()
-    error: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class SetResult:
-    """Everything found on one set."""
-
-    name: str
-    task: str
-    metric: str
-    rows: int
-    features: int
-    note: str
-    cells: tuple[Cell, ...]
-    peak_megabytes: dict[str, float]
-    others: float | None
-
-    def cell(self, model: str, epsilon: float | None) -> Cell | None:
-        for one in self.cells:
-            if (one.model, one.epsilon) == (model, epsilon) and one.scores:
-                return one
-        return None
-
-    def gain(self, epsilon: float) -> tuple[float, float] | None:
-        """How much better ours is than the incumbent: mean over splits and its standard error."""
-        ours, theirs = self.cell("ours", epsilon), self.cell("incumbent", epsilon)
-        if ours is None or theirs is None or len(ours.scores) != len(theirs.scores):
-            return None
-        sign = 1 if self.metric == "AUROC" else -1
-        better = sign * (np.array(ours.scores) - np.array(theirs.scores))
-        spread = better.std(ddof=1) / math.sqrt(len(better)) if len(better) > 1 else math.nan
-        return float(better.mean()), float(spread)
 
 
 @dataclass(slots=True)
@@ -101,23 +58,35 @@ def epsilons_of(sets: list[SetResult]) -> list[float]:
     return sorted({c.epsilon for one in sets for c in one.cells if c.epsilon is not None})
 
 
+def show_ceiling(one: SetResult, model: str) -> str:
+    """A score without privacy, and of how many splits it is if they are fewer."""
+    cell = one.cell(model, None)
+    shown = show_cell(cell, one.metric)
+    if cell is not None and len(cell.scores) < max(len(other.scores) for other in one.cells):
+        shown += f" ({len(cell.scores)} split)"
+    return shown
+
+
 def rows_of(one: SetResult, epsilons: list[float]) -> list[list[str]]:
-    """Table rows of one set: ours, the incumbent, and the paired difference."""
+    """Table rows of one set: every model, and the paired difference to the incumbent."""
     title = f"{one.name} ({one.rows:,} x {one.features})"
-    highest = one.cell("ceiling", None)
-    ceiling = show_cell(highest, one.metric)
-    if highest is not None and len(highest.scores) < max(len(cell.scores) for cell in one.cells):
-        ceiling += f" ({len(highest.scores)} split)"
+    ceiling = show_ceiling(one, "ceiling")
     rows = []
-    for model in ("ours", "incumbent"):
-        if any(cell.model == model for cell in one.cells):
+    for model, label in LABELS.items():
+        if model not in CEILINGS and any(cell.model == model for cell in one.cells):
             shown = [show_cell(one.cell(model, eps), one.metric) for eps in epsilons]
-            rows.append([title, one.metric, LABELS[model], *shown, ceiling])
+            rows.append([title, one.metric if title else "", label, *shown, ceiling])
             title = ceiling = ""
     gains = [one.gain(eps) for eps in epsilons]
     if any(gains):
         rows.append(["", "", "better by", *map(show_gain, gains), ""])
-    return rows or [[title, one.metric, LABELS["ceiling"], *["-"] * len(epsilons), ceiling]]
+    nothing = ["-"] * len(epsilons)
+    for model in CEILINGS[bool(rows) :]:
+        if any(cell.model == model for cell in one.cells):
+            shown = show_ceiling(one, model)
+            rows.append([title, one.metric if title else "", LABELS[model], *nothing, shown])
+            title = ""
+    return rows
 
 
 def accuracy_table(sets: list[SetResult]) -> str:
@@ -209,9 +178,9 @@ def markdown(found: Findings) -> str:
         parts += [
             "Means over random 80/20 splits, the same for every model; delta 1e-6. AUROC: higher "
             "is better; RMSE and log loss: lower is better. *better by*: mean of the differences "
-            "per split, positive where Voile is better, ± standard error (the splits overlap, so "
-            "it is a rough one). Bounds and levels are public, the same for every model; for the "
-            "peers missing numbers are set to the lower bound.",
+            "per split to interpret's DP-EBM, positive where Voile is better, ± standard error "
+            "(the splits overlap, so it is a rough one). Bounds and levels are public, the same "
+            "for every model; for the peers missing numbers are set to the lower bound.",
             accuracy_table(found.sets),
             "ECE: 10 bins of equal width over the probability of the positive class (of the "
             "likeliest class, if there are several). Fit: mean wall seconds on this machine, all "
@@ -219,6 +188,7 @@ def markdown(found: Findings) -> str:
             cost_table(found.sets),
             errors(found.sets),
         ]
+        parts += [standing_text(found.sets), outcome_table(found.sets)]
     return with_warning("\n\n".join(part for part in [*parts, speed_text(found)] if part) + "\n")
 
 

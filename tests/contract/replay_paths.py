@@ -159,6 +159,7 @@ def chosen_pairs(run):
         with (
             patch.object(joined_pairs, "worth_choosing", lambda *noises: True),
             patch.object(pair_choice, "ENTRY", -math.inf),
+            patch.object(joined_pairs, "LEAST_EXPLAINED", -math.inf),
         ):
             return run(rows, ledger)
 
@@ -704,6 +705,7 @@ def make_paths():
                 rounds=4,
                 interactions=[("u", "c")],
                 weighted=True,
+                largest_weight=0.7,
             ),
             (_SUMS, "EBMRegressor"),
             COUNT,

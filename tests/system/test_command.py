@@ -108,6 +108,9 @@ target: {kind: number, lower: 0, upper: 20}
 """
 
 
+YEARS = ("--exposure", "years")
+
+
 def test_counts_with_an_exposure_are_learned(go):
     lines = [f"{20 + i % 60},{0.1 + i % 9 / 10:.1f},{i % 3}" for i in range(600)]
     text = "\n".join(["age,years,claims", *lines]) + "\n"
@@ -119,10 +122,38 @@ def test_counts_with_an_exposure_are_learned(go):
     assert [one["name"] for one in told["quality"]["measures"]] == ["RMSE", "MAE", "R2", "bias"]
     model = load("contracts.voile")
     assert (model.objective, model.exposure) == ("poisson", "years")
-    assert "log of the target" in go("explain", "contracts.voile")
+    assert "log of the prediction per unit of years" in go("explain", "contracts.voile")
     assert "prediction" in go("predict", "contracts.voile", "contracts.csv")
+    check_totals(go)
     assert "exposure" in go(*train, "--exposure", "years", code=2)
     assert "--quantile" in go(*train, "--quantile", "0.9", code=2)
+
+
+@pytest.mark.parametrize("wrong", [("--exposure", "year"), (*YEARS, "--pair", "age:years")])
+def test_no_payment_is_announced_for_what_cannot_be_trained(go, monkeypatch, capsys, wrong):
+    (go.folder / "contracts.csv").write_text("age,years,claims\n30,0.5,1\n")
+    (go.folder / "contracts.yaml").write_text(CONTRACTS)
+    train = ("train", "contracts.csv", "--target", "claims", "--schema", "contracts.yaml")
+    done = run_voile((*train, "--objective", "poisson", *wrong), monkeypatch, capsys)
+    assert (done.code, done.out) == (2, "")
+    assert "exposure" in done.err
+
+
+def check_totals(go):
+    """Predictions per unit are told from totals."""
+    (go.folder / "two.csv").write_text("age,years\n30,0.5\n50,\n")
+    (go.folder / "one.csv").write_text("age,years\n30,0.5\n40,7\n")
+    (go.folder / "bare.csv").write_text("age\n30\n")
+    ask = ("predict", "contracts.voile")
+    rate = go(*ask, "one.csv", "--json")[0]["prediction"]
+    whole, clamped = go(*ask, "one.csv", "--exposure", "years", "--json")
+    assert whole["prediction"] == pytest.approx(rate / 2)
+    assert "years" in clamped["notes"]
+    assert go(*ask, "bare.csv", "--exposure", "0.5", "--json")[0] == whole
+    assert "row 2 is missing" in go(*ask, "two.csv", "--exposure", "years", code=2)
+    assert "years" in go(*ask, "bare.csv", "--exposure", "years", code=2)
+    for wrong in ("year", "0", "nan", "7"):
+        assert "from 0.1 to 1" in go(*ask, "one.csv", "--exposure", wrong, code=2)
 
 
 def test_a_receipt_is_silent_about_kinds_that_a_schema_told(go):

@@ -35,6 +35,20 @@ class Aimed(StrEnum):
     QUANTILE = "quantile"
 
 
+Objectives = Annotated[
+    Aimed,
+    typer.Option(
+        "--objective", help="Of an additive model, what to tell of a number: see the how-to guide."
+    ),
+]
+ExposureColumn = Annotated[
+    str | None,
+    typer.Option(
+        "--exposure",
+        help="Column that counts or amounts are proportional to; the schema tells its bounds, "
+        "above 0.",
+    ),
+]
 TaskOption = Annotated[
     Task | None,
     typer.Option("--task", help="Needed where a target is a number and nothing says which."),

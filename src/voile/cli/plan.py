@@ -11,10 +11,13 @@ import typer
 from voile.cli.file_options import reads_files
 from voile.cli.interactions import AUTO, MostPairs, NamedPairs, read_pairs
 from voile.cli.options import (
+    Aimed,
     AsJson,
     Delta,
+    ExposureColumn,
     Model,
     ModelKind,
+    Objectives,
     PageFile,
     SchemaFile,
     Target,
@@ -50,6 +53,8 @@ def plan(
     delta: Delta = None,
     model: Model = ModelKind.EBM,
     task: TaskOption = None,
+    objective: Objectives = Aimed.SQUARED,
+    exposure: ExposureColumn = None,
     target_rate: Annotated[
         float | None, typer.Option(help="Public share of the scarcest class, if it is rare.")
     ] = None,
@@ -74,11 +79,15 @@ def plan(
         voile plan --schema patients.yaml --rows 20000
 
         voile plan patients.csv --target ill --rows 20000 -o plan.html
+
+        voile plan --schema contracts.yaml --rows 20000 --objective poisson --exposure years
     """
     if output is not None:
         check_page(output)
     chosen = read_epsilons(epsilons)
     ask = is_watched() and not as_json
+    if objective is not Aimed.SQUARED and task is None:
+        task = Task.REGRESSION
     public, remarks = _read_schema(
         file, schema, target, task, model, unit, unit_rows, dialect, ask=ask
     )
@@ -98,6 +107,8 @@ def plan(
         target_rate=target_rate,
         target_spread=target_spread,
         interactions=read_pairs(interactions, pair, public, model),
+        objective=objective.value,
+        exposure=exposure,
     )
     for remark in remarks:
         # Beside the answer: what is printed as JSON stays JSON.

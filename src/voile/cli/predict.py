@@ -17,6 +17,7 @@ from voile.errors import DataError, SettingError
 from voile.privacy.files.dialect import Dialect
 
 if TYPE_CHECKING:
+    from voile.models.ebm.objectives import Exposure
     from voile.privacy.files.own_rows import OwnRows
 
 MILLION = 1e6
@@ -38,6 +39,13 @@ def predict(
     probabilities: Annotated[
         bool, typer.Option("--probabilities", help="With a column per class.")
     ] = False,
+    exposure: Annotated[
+        str | None,
+        typer.Option(
+            help="Of a model with an exposure: the name of its column, or a number for all rows; "
+            "then totals are told, else predictions per unit."
+        ),
+    ] = None,
     keep: Annotated[
         list[str] | None,
         typer.Option(help="Column of your rows to have beside the answers (may be repeated)."),
@@ -60,6 +68,8 @@ def predict(
         voile predict patients.voile new.csv
 
         voile predict patients.voile new.xlsx --keep patient --probabilities -o answers.xlsx
+
+        voile predict contracts.voile new.csv --exposure years
     """
     from voile.models.load import load
     from voile.privacy.files.answer_files import as_csv, check_can_write, write_answers
@@ -68,8 +78,20 @@ def predict(
         check_writable(output)
         check_can_write(output)
     estimator = load(model)
-    own, notes = read_own(estimator, rows, dialect, strict=strict, keep=keep or ())
-    answers: dict[str, list[Any]] = {"prediction": estimator.predict(own.table).tolist()}
+    known = getattr(estimator.model_, "exposure", None)
+    given = None if exposure is None else _read_exposure(exposure, known)
+    named = isinstance(given, str)
+    own, notes = read_own(estimator, rows, dialect, strict=strict, keep=keep or (), exposed=named)
+    settings: dict[str, Any] = {} if given is None else {"exposure": given}
+    answers: dict[str, list[Any]] = {
+        "prediction": estimator.predict(own.table, **settings).tolist()
+    }
+    if known is not None and given is None:
+        print(
+            f"Predictions are per unit of {known.name!r}: for totals give --exposure "
+            f"{known.name}, if the rows have that column, or a number.",
+            file=sys.stderr,
+        )
     if probabilities:
         if not hasattr(estimator, "predict_proba"):
             raise SettingError(
@@ -106,6 +128,24 @@ def predict(
         )
 
 
+def _read_exposure(text: str, known: Exposure | None) -> str | float:
+    """What predictions are for: the column of the exposure, or a number within its bounds."""
+    if known is None:
+        raise SettingError("This model has no exposure: leave --exposure out.")
+    if text == known.name:
+        return text
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not known.lower <= number <= known.upper:
+        raise SettingError(
+            f"The --exposure must be the column {known.name!r}, or a number from {known.lower:g} "
+            f"to {known.upper:g}, as the model knows it. Got {text!r} instead."
+        )
+    return number
+
+
 def _few_digits(answer: Any) -> Any:
     """A number with at most six significant digits, and never less than its whole part."""
     if not isinstance(answer, float) or not math.isfinite(answer) or answer.is_integer():
@@ -120,17 +160,22 @@ def read_own(
     *,
     strict: bool = False,
     keep: Collection[str] = (),
+    exposed: bool = False,
 ) -> tuple[OwnRows, list[tuple[str, ...]]]:
-    """Rows that the user holds, with the columns of a model, and what is noted of each."""
+    """Rows that the user holds, with the columns of a model, and what is noted of each.
+
+    With ``exposed``, the column of the model's exposure is one of them.
+    """
     from voile.explain.given_values import note_rows
     from voile.privacy.files.own_rows import read_own_rows
 
     model = estimator.model_
     lacking = getattr(model, "unused", ())
-    own = read_own_rows(path, model.schema, may_lack=lacking, keep=keep, dialect=dialect)
+    schema = model.rows_schema if exposed else model.schema
+    own = read_own_rows(path, schema, may_lack=lacking, keep=keep, dialect=dialect)
     if own.remark:
         print(own.remark, file=sys.stderr)
-    notes = note_rows(model.schema, own.table, may_lack=lacking)
+    notes = note_rows(schema, own.table, may_lack=lacking)
     notes = [
         (*(f"{one} unreadable, read as missing" for one in wrong), *told)
         for wrong, told in zip(own.unreadable, notes, strict=True)

@@ -16,11 +16,13 @@ from voile.cli.options import (
     DataSetName,
     Delta,
     Epsilon,
+    ExposureColumn,
     KeyFile,
     LedgerBudget,
     LedgerPlace,
     Model,
     ModelKind,
+    Objectives,
     SchemaFile,
     Task,
     TaskOption,
@@ -62,20 +64,11 @@ def train(
         typer.Option("--output", "-o", help="File of the model; by default NAME.voile."),
     ] = None,
     task: TaskOption = None,
-    objective: Annotated[
-        Aimed,
-        typer.Option(help="Of an additive model, what to tell of a number: see the how-to guide."),
-    ] = Aimed.SQUARED,
+    objective: Objectives = Aimed.SQUARED,
     quantile: Annotated[
         float, typer.Option(help="Which quantile, for --objective quantile.")
     ] = 0.5,
-    exposure: Annotated[
-        str | None,
-        typer.Option(
-            help="Column that counts or amounts are proportional to; the schema tells its bounds, "
-            "above 0."
-        ),
-    ] = None,
+    exposure: ExposureColumn = None,
     positive: Annotated[
         str | None,
         typer.Option(
@@ -146,6 +139,8 @@ def train(
     public = read_public_facts(table, target, schema, task, model, unit, unit_rows, ask=ask)
     wanted = read_pairs(interactions, pair, public, model)
     speaks_of = None if positive is None else read_positive(positive, public, table, target)
+    if model is ModelKind.EBM:
+        _check_settings(public, wanted, aim)
     whole = Budget.of_job(epsilon, delta, public.rows)
     check_groups(groups or [], public)
     check_writable(place)
@@ -185,6 +180,14 @@ def _aim(objective: Aimed, quantile: float, exposure: str | None, model: ModelKi
     if aim != SQUARED and model is not ModelKind.EBM:
         raise SettingError("An --objective is for --model ebm alone: leave it out.")
     return aim
+
+
+def _check_settings(public: Schema, wanted: Interactions, aim: Aim) -> None:
+    """Refuse what no additive model can be, before a payment is announced."""
+    from voile.models.ebm.settings import Settings, check
+
+    told = {name: getattr(aim, name) for name in ("objective", "quantile", "exposure")}
+    check(public, Settings(interactions=wanted, **told))
 
 
 def _announce(whole: Budget, public: Schema, *, by_rule: bool) -> None:

@@ -156,9 +156,10 @@ class Comparison(Writable):
             f"{told}{unit} (95 % interval{' of this comparison alone' if many else ''} "
             f"{below} to {above})"
         )
-        if self.units.startswith("log-odds") and abs(value) < 20:
+        if self.units.startswith("log") and abs(value) < 20:
             ends = " to ".join(short(math.exp(min(end, 20.0))) for end in (low, high))
-            text += f", odds ratio {short(math.exp(value))} ({ends})"
+            name = "odds ratio" if self.units.startswith("log-odds") else "ratio"
+            text += f", {name} {short(math.exp(value))} ({ends})"
         end = f"{self.verdicts[k]} (p {p_text(p)})"
         if not many:
             return f"{text}: {end}"

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 from voile.errors import SettingError
 from voile.models.ebm.interactions import Interactions
-from voile.models.ebm.settings import Settings
+from voile.models.ebm.objectives import LINK_OF, SQUARED, Aim, Objective
+from voile.models.ebm.settings import Settings, check
 from voile.models.locally_linear.settings import CLASSES
 from voile.models.setting_checks import DISCOVERY, is_count, is_number
 from voile.planning.attacker import describe_attacker
@@ -20,7 +21,7 @@ from voile.planning.record import Forecast, Lacks, MissingFact, Outlook, sum_up
 from voile.planning.verdict import Rule, make_rule
 from voile.privacy.budget import Budget, delta_for
 from voile.privacy.discovery import target_part
-from voile.schema import Column, Date, Number, Schema
+from voile.schema import Category, Column, Date, Number, Schema
 
 EPSILONS = (0.1, 0.5, 1.0, 2.0, 4.0, 8.0)
 
@@ -36,6 +37,8 @@ def forecast(
     target_spread: float | None = None,
     bins: int | None = None,
     interactions: Interactions = "auto",
+    objective: Objective = "squared",
+    exposure: str | None = None,
     worth_seeing: float | None = None,
 ) -> Forecast:
     """Say what a training would give at each epsilon, from public facts alone.
@@ -64,6 +67,11 @@ def forecast(
         Most intervals of a number ("ebm"); by default the rule of the fit.
     interactions : "auto", int, or list of pairs of column names
         Which pairs of columns are to be terms ("ebm"), as the estimator takes them.
+    objective : {"squared", "poisson", "gamma", "quantile"}
+        What is to be told of a number ("ebm"). The noise is that of squared loss all the same, and
+        the answer says so.
+    exposure : str, optional
+        Of counts and amounts, the column that is no term.
     worth_seeing : float, optional
         Size of an effect that is worth seeing, in the forecast's units: by default 0.1 log-odds, a
         tenth of the target's spread, or 5 % of a column's range (prototypes).
@@ -87,6 +95,10 @@ def forecast(
     >>> [one.verdict for one in found.outlooks]
     ['broad shapes only', 'curves clear']
     """
+    wanted = Settings(interactions=interactions, objective=objective, exposure=exposure)
+    aim = _check_aim(schema, model, wanted)
+    if aim.exposure is not None:
+        schema = aim.features(schema)
     facts = gather_facts(schema, rows=rows, target_rate=target_rate, target_spread=target_spread)
     name = check_model(model, schema)
     budgets = check_epsilons(epsilons, delta_for(facts.schema.rows) if delta is None else delta)
@@ -95,7 +107,7 @@ def forecast(
             f"The 'bins' are for model='ebm', a whole number from 2 to 1024. Got {bins!r} with "
             f"model={name!r} instead."
         )
-    settings = Settings(bins=bins, interactions=interactions)
+    settings = Settings(bins=bins, interactions=wanted.interactions)
     if name != "ebm" and settings.interactions is not None:
         raise SettingError(
             f"The 'interactions' are for model='ebm'. Got {interactions!r} with model={name!r} "
@@ -117,7 +129,35 @@ def forecast(
         outlooks,
         _missing(schema, name),
         facts.assumed,
-        _notes(facts, name, budgets[0].delta),
+        (*_aim_notes(aim), *_notes(facts, name, budgets[0].delta)),
+    )
+
+
+def _check_aim(schema: object, model: object, settings: Settings) -> Aim:
+    """What is to be told of a number, refused where no training could tell it."""
+    aim = settings.aim
+    if aim == SQUARED or not isinstance(schema, Schema):
+        return SQUARED
+    if model != "ebm":
+        raise SettingError(f"An 'objective' is for model='ebm'. Got model={model!r}: leave it out.")
+    if isinstance(schema.target, Category):
+        raise SettingError(
+            f"objective={aim.objective!r} is for a target that is a number, and that of the schema "
+            "is a category: leave it out, or correct the schema."
+        )
+    if schema.target is not None:
+        check(schema, settings)
+    return aim
+
+
+def _aim_notes(aim: Aim) -> tuple[str, ...]:
+    if aim == SQUARED:
+        return ()
+    differs = "curves multiply the prediction, and their" if LINK_OF[aim.objective] == "log" else ""
+    return (
+        "This forecast is that of squared loss, in units of the target. With objective="
+        f"{aim.objective!r} {differs or 'the'} noise is another, which is not forecast: noise, "
+        "verdicts and pairs are a rough guide. What an attacker gets holds.",
     )
 
 

@@ -18,9 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.models.ebm.interactions import WantedPairs
-from voile.models.ebm.losses import TrainingLoss
+from voile.models.ebm.losses import LinearLoss, TrainingLoss
 from voile.models.ebm.pair_choice import (
     ENTRY,
+    LEAST_EXPLAINED,
     Candidate,
     candidate_columns,
     grid_of,
@@ -303,4 +304,4 @@ def _smallest_effect(
     for _ in range(_STEPS):
         middle = math.sqrt(low * high)
         low, high = (low, middle) if score(middle) > ENTRY else (middle, high)
-    return high
+    return high if isinstance(loss, LinearLoss) else max(high, math.sqrt(LEAST_EXPLAINED))

@@ -164,10 +164,12 @@ def test_smaller_effects_are_found_with_more_rows_and_more_epsilon(target):
         [forecast(schema, rows=rows, epsilons=[epsilon])[epsilon].pairs.visible for rows in counts]
         for epsilon, counts in ((1.0, (4_000, 40_000, 10**6)), (8.0, (4_000, 40_000, 10**6)))
     ]
-    assert (np.diff(visible, axis=1) < 0).all()
+    # No pair of classes is chosen for less than a certain effect, however many rows there are.
+    assert (np.diff(visible, axis=1) <= 0).all()
+    assert visible[0][1] < visible[0][0]
     # With a million rows the noise is nothing, and the grid is finer with more epsilon.
     assert visible[1][0] < visible[0][0]
-    assert visible[1][1] < visible[0][1]
+    assert visible[1][1] <= visible[0][1]
     assert visible[1][2] < 1.02 * visible[0][2]
 
 

@@ -18,6 +18,7 @@ from test_model_report import fitted
 from test_report_pages import EVIL, WORSE, check_alone
 
 from voile.errors import SettingError
+from voile.explain.ebm.factors import LOG_UNIT
 from voile.explain.ebm.overall import EBMExplanation
 from voile.explaining import explain_global, explain_local
 from voile.figure_request import FigureRequest
@@ -75,11 +76,11 @@ def boxes(figure):
     return found
 
 
-def one_pair(scores, *, error=0.01, rows=100.0, firsts=None):
+def one_pair(scores, *, error=0.01, rows=100.0, firsts=None, seconds=(10, 20, 30)):
     """A pair of two numbers, with scores of the cells on its axes."""
     scores = np.asarray(scores, dtype=float)
     first = number_term("one", firsts or [1, 2], 0, 3, lambda a: a)
-    second = number_term("two", [10, 20, 30][: scores.shape[1] - 1], 0, 40, lambda a: a)
+    second = number_term("two", list(seconds)[: scores.shape[1] - 1], 0, 40, lambda a: a)
     sides = number_side(first, first.cuts), number_side(second, second.cuts)
     whole = np.zeros((scores.shape[0] + 1, scores.shape[1] + 1))
     whole[:-1, :-1] = scores
@@ -282,6 +283,21 @@ def test_numbers_stand_in_cells_that_have_the_room_else_signs():
     many = draw_pair(one_pair([[0.55, -0.25]] * 40, firsts=narrow), ("yes",), "log-odds")
     assert set(heats(many)[0].text[0]) == {"+"}
     assert set(heats(many)[0].text[1]) == {"-"}
+
+
+@pytest.mark.parametrize(("lowest", "written"), [(2.0, {"+", "-"}), (1.3, {""})])
+def test_all_rows_of_a_map_have_signs_or_none_has(lowest, written):
+    pair = one_pair([[0.5, -0.25, 0.3]] * 3, seconds=(lowest, 20))
+    (heat,) = heats(draw_pair(pair, ("yes",), "log-odds"))
+    assert {text for line in heat.text for text in line} == written
+
+
+def test_cells_of_a_map_of_counts_have_factors():
+    pair = one_pair([[0.5, -0.25]] * 3)
+    (heat,) = heats(draw_pair(pair, ("prediction",), LOG_UNIT))
+    assert heat.text[0] == ["x1.65"] * 3
+    assert heat.text[1] == ["x0.779"] * 3
+    assert "x1.65 (1.62 to 1.68)" in heat.hovertext[0][0]
 
 
 # -- pages ----------------------------------------------------------------------------------------

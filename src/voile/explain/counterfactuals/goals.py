@@ -281,10 +281,14 @@ def _number_of(found: re.Match[str], want: object, answers: ModelAnswers) -> flo
 
 def _misread(want: object, answers: ModelAnswers) -> SettingError:
     if answers.unit == "number":
-        given = "Say which number is wanted" if want is None else "That is not understood"
+        if want is None:
+            return SettingError(
+                "Say which number is wanted (want=..., --want): give a number, a range such as '10 "
+                "to 20', or '>= 30'."
+            )
         return SettingError(
-            f"{given}: give a number, a range (low, high), or text such as '>= 30'. Got "
-            f"want={want!r} instead."
+            "That is not understood: give a number, a range (low, high), or text such as '>= 30'. "
+            f"Got want={want!r} instead."
         )
     known = ", ".join([*map(repr, answers.classes[:6]), *(["..."] if answers.classes[6:] else [])])
     more = ", or a probability such as '>= 0.7'" if answers.unit == "probability" else ""

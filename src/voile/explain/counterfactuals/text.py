@@ -157,7 +157,7 @@ def surer_text(row: RowSuggestions) -> str:
         return ""
     return (
         "The smallest change ends just beyond the border, where little decides: ask with sure=True "
-        "for changes that hold."
+        "(--sure) for changes that hold."
     )
 
 
@@ -165,8 +165,8 @@ def scope_text(record: Counterfactuals) -> str:
     """Which columns may change."""
     if not record.chosen:
         return (
-            "All columns were free to change: name those that somebody can change (change=[...]) "
-            "and those that must stay (keep=[...])."
+            "All columns were free to change: name those that somebody can change (change=[...], "
+            "--change) and those that must stay (keep=[...], --keep)."
         )
     return f"May change: {', '.join(record.changeable)}."
 

@@ -22,6 +22,7 @@ from voile.explain.counterfactuals.usual import rarest_share
 from voile.explain.ebm.moves import encode, regular
 from voile.explain.ebm.needs import needs_of
 from voile.explain.ebm.smallest_change import find_smallest
+from voile.explain.ebm.text import PREDICTION
 from voile.explaining import Wish, suggests
 from voile.models.ebm.model import EBMModel
 from voile.models.ebm.pair_term import PairAxis, PairTerm
@@ -85,10 +86,11 @@ class _AskedEBM:
         if isinstance(target, Number):
             assert target.lower is not None
             assert target.upper is not None
-            upper = target.upper
+            upper, name = target.upper, PREDICTION
             if self.model.exposure is not None:
                 upper /= self.model.exposure.lower  # answers are per unit of exposure
-            return ModelAnswers("number", (), ("prediction",), target.lower, upper)
+                name = f"{PREDICTION} per unit of {self.model.exposure.name}"
+            return ModelAnswers("number", (), (name,), target.lower, upper)
         classes = self.model.classes
         return ModelAnswers("probability", classes, tuple(map(str, classes)))
 

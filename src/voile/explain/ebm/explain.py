@@ -12,11 +12,12 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from voile.explain.ebm.factors import LOG_UNIT
 from voile.explain.ebm.local import EBMLocalExplanation
 from voile.explain.ebm.overall import EBMExplanation, Part
 from voile.explain.ebm.pair import ExplainedPair, ExplainedSide
 from voile.explain.ebm.term import ExplainedTerm
-from voile.explain.ebm.text import CLASS_SCORE, LOG_UNIT, PREDICTION
+from voile.explain.ebm.text import CLASS_SCORE, PREDICTION
 from voile.explain.given_values import hold_texts
 from voile.explaining import explains
 from voile.models.ebm.evidence import TermEvidence
@@ -123,7 +124,8 @@ def _outputs(model: EBMModel) -> tuple[str, ...]:
     if model.objective == "quantile":
         return (f"quantile {model.quantile:g}",)
     if not model.classes:
-        return (PREDICTION,)
+        per = "" if model.exposure is None else f" per unit of {model.exposure.name}"
+        return (PREDICTION + per,)
     classes = tuple(map(str, model.classes))
     return classes[1:] if model.link == "logit" else classes
 

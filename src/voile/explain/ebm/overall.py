@@ -146,7 +146,8 @@ class EBMExplanation(Explanation):
             turned = pair.names[::-1]
             if name in (pair.names, turned, pair_name(*turned)):
                 return pair
-        raise KeyError(name)
+        known = ", ".join(repr(part.name) for part in self.parts)
+        raise KeyError(f"There is no term or pair {name!r}: there are {known}.")
 
     def to_records(self) -> list[dict[str, Any]]:
         """One flat record per bin of a term, or cell of a pair, and output."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from voile.arrays import Array, Floats, freeze_arrays
 from voile.errors import DataError
+from voile.explain.ebm.part_text import head_text, part_text
 from voile.explain.explanation import EXPLANATION
 from voile.models.ebm.pair_term import pair_name
 from voile.models.verdict import NOTHING, ColumnVerdict
@@ -161,3 +162,12 @@ class ExplainedPair:
                         "count_error": float(self.count_errors[i, j]),
                         "original": float(original),
                     }
+
+    def __str__(self) -> str:
+        head = head_text(self.name, self.verdict, self.importance, self.null_importance)
+        both = [pair_name(one, other) for one in self.first.labels for other in self.second.labels]
+        scores, errors = (
+            given.reshape(len(both), -1) for given in (self.scores, self.standard_errors)
+        )
+        counts = self.counts.ravel(), self.count_errors.ravel()
+        return part_text(head, both, scores, errors, counts, "cells")

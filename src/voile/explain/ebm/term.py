@@ -11,6 +11,7 @@ import numpy as np
 
 from voile.arrays import Array, Floats, freeze_arrays
 from voile.errors import DataError
+from voile.explain.ebm.part_text import head_text, part_text
 from voile.explain.explanation import EXPLANATION
 from voile.models.ebm.evidence import TermEvidence
 from voile.models.verdict import NOTHING, ColumnVerdict
@@ -146,3 +147,8 @@ class ExplainedTerm:
                     "count_error": float(self.count_errors[i]),
                     "original": math.nan if self.original is None else float(self.original[i, k]),
                 }
+
+    def __str__(self) -> str:
+        head = head_text(self.name, self.verdict, self.importance, self.null_importance)
+        counts = self.counts, self.count_errors
+        return part_text(head, self.labels, self.scores, self.standard_errors, counts, "bins")

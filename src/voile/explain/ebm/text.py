@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from voile.explain.ebm.factors import LOG_UNIT, factor_text, level_range_text
 from voile.explain.ebm.pair import ExplainedPair
 from voile.explain.wording import noisy, percent, readable, short, signed, spread
 from voile.models import verdict
@@ -27,10 +28,7 @@ CLASS_SCORE = "score of a class"
 """Unit of scores of which there is one per class: by itself, none of them is a log-odds."""
 
 PREDICTION = "prediction"
-"""Name of the output of a regression that is no quantile."""
-
-LOG_UNIT = "log of the target"
-"""Unit of scores that multiply the prediction."""
+"""Name of the output of a regression that is no quantile; what it is per unit of may follow."""
 
 
 def score_text(explanation: Explanation) -> str:
@@ -39,6 +37,8 @@ def score_text(explanation: Explanation) -> str:
         return f"scores of {len(explanation.outputs)} classes"
     if explanation.units == "log-odds":
         return f"log-odds of '{explanation.outputs[0]}'"
+    if explanation.units == LOG_UNIT:
+        return f"log of the {explanation.outputs[0]}"
     return f"{explanation.outputs[0]} in {explanation.units}"
 
 
@@ -61,6 +61,16 @@ def scores_text(explanation: Explanation) -> str:
     return (
         "The score of a class counts only beside those of the others: what two scores differ by "
         "is the log-odds of the one class against the other."
+    )
+
+
+def factors_text(explanation: EBMLocalExplanation) -> str:
+    """How factors are read, in a sentence; nothing where scores are no logarithms."""
+    if explanation.units != LOG_UNIT:
+        return ""
+    return (
+        "The base value times the factor of every feature is the prediction; in brackets: "
+        f"{interval_text(explanation)}."
     )
 
 
@@ -96,7 +106,7 @@ def _scaled_text(explanation: EBMLocalExplanation, row: int, error: float) -> st
     """A prediction whose score is its log, with the interval that follows from the score's."""
     value = float(explanation.predictions[row])
     ends = [short(value * math.exp(side * min(error, 300.0)), digits=3) for side in (-2, 2)]
-    told = short(value, digits=3)
+    told = short(value, digits=3) + explanation.outputs[0].removeprefix(PREDICTION)
     return told + (f" ({_errors(explanation)}: {' to '.join(ends)})" if error > 0 else "")
 
 
@@ -173,17 +183,6 @@ def _signed(score: float, error: float) -> str:
     return signed(readable(float(score), float(error)))
 
 
-def factor_text(score: float) -> str:
-    """By what a score multiplies a prediction whose log it is part of.
-
-    Examples
-    --------
-    >>> factor_text(0.3)
-    'x1.35'
-    """
-    return f"x{short(math.exp(min(score, 700.0)), digits=3)}"
-
-
 def global_text(explanation: EBMExplanation) -> str:
     """A table of all terms and pairs, the most important first."""
     single = len(explanation.outputs) == 1
@@ -241,7 +240,11 @@ def _size_text(explanation: EBMExplanation) -> str:
 
 
 def start_text(explanation: EBMExplanation) -> str:
-    """The intercept of each output, with its interval."""
+    """The intercept of each output, with its interval; of a logarithm, what it is one of."""
+    if explanation.units == LOG_UNIT:
+        start, error = float(explanation.intercept[0]), float(explanation.intercept_errors[0])
+        told = noisy(start, error, added=False)
+        return f"{told}, a {explanation.outputs[0]} of {level_range_text(start, error)}"
     return ", ".join(
         noisy(float(value), float(error), added=False)
         + (f" ({output})" if len(explanation.outputs) > 1 else "")

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from voile.errors import SettingError
 from voile.models.ebm.binning import ColumnBins, TargetFacts
-from voile.models.ebm.leaf_kernels import leaf_totals
+from voile.models.ebm.cyclic_kernels import leaf_totals
 from voile.models.ebm.queries import (
     BINS,
     SCALED_TARGET,

@@ -10,6 +10,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted
 
 from voile.errors import SettingError
@@ -367,8 +368,9 @@ class EBMRegressor(RegressorMixin, _EBM):  # type: ignore[misc]
         ----------
         X : table of shape (rows, columns)
             If it has names, the column of the exposure may lack.
-        exposure : array of shape (rows,), or the name of that column of X, optional
-            Of a model with an exposure. Without it predictions are rates, per unit of exposure.
+        exposure : number, array of shape (rows,), or the name of that column of X, optional
+            Of a model with an exposure. What is outside its public bounds counts as the bound.
+            Without it predictions are rates, per unit of exposure.
         """
         if exposure is None:
             return self._answer(X, lambda scores: self.model_.respond(scores))
@@ -382,6 +384,12 @@ class EBMRegressor(RegressorMixin, _EBM):  # type: ignore[misc]
         scores = self._answer(X, np.asarray)
         given = known.read(exposure, X, self.model_.rows_schema, len(scores))
         return self.model_.respond_to(scores, given)
+
+    def score(self, X: object, y: object, sample_weight: object = None) -> float:
+        """R2 of the predictions; with an exposure, of those for the exposures that X has."""
+        check_is_fitted(self)
+        exposure = None if self.model_.exposure is None else self.model_.exposure.name
+        return float(r2_score(y, self.predict(X, exposure), sample_weight=sample_weight))
 
 
 def load_estimator(data: Any) -> EBMClassifier | EBMRegressor:

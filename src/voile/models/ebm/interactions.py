@@ -77,7 +77,11 @@ def read_interactions(given: object) -> Interactions | None:
 
 
 def check_interactions(
-    wanted: Interactions | None, schema: Schema, monotone: Mapping[str, object], method: str
+    wanted: Interactions | None,
+    schema: Schema,
+    monotone: Mapping[str, object],
+    method: str,
+    exposure: str | None = None,
 ) -> None:
     """Refuse pairs that no fit can have, before anything is spent."""
     if not wanted:
@@ -89,6 +93,11 @@ def check_interactions(
     seen: set[frozenset[str]] = set()
     for one, other in wanted:
         for name in (one, other):
+            if name == exposure:
+                raise SettingError(
+                    f"The interaction ({one!r}, {other!r}) names {name!r}, which is the exposure "
+                    "and no term: name another column."
+                )
             if name not in schema:
                 raise SchemaError(
                     f"The interaction ({one!r}, {other!r}) names {name!r}, which is no column of "

@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 from voile.models.ebm.binning import ColumnBins
 from voile.models.ebm.grid_counts import GridCounts
 from voile.models.ebm.interactions import WantedPairs
-from voile.models.ebm.losses import TrainingLoss
+from voile.models.ebm.losses import LinearLoss, TrainingLoss
 from voile.models.ebm.pair_cells import PairCells, all_offsets
 from voile.models.ebm.pair_choice import (
+    LEAST_EXPLAINED,
     Candidate,
     candidate_columns,
     choose_pairs,
@@ -35,6 +36,7 @@ from voile.models.ebm.pair_training import (
     beyond_curves,
     curves_in_cells,
     margins,
+    mean_error,
     parts_per_side,
     purify,
     start_pair,
@@ -191,7 +193,8 @@ def _choose(
         facts.rows,
         facts.pair_unit,
     )
-    chosen = choose_pairs(scored, wanted.most)
+    least = 0.0 if isinstance(facts.loss, LinearLoss) else LEAST_EXPLAINED
+    chosen = choose_pairs(scored, wanted.most, least)
     return tuple((one.first, one.second) for one in chosen), len(candidates)
 
 
@@ -362,7 +365,7 @@ class JoinedPairs:
             ):
                 part = self._layout.part(k)
                 scores[part] += change[groups]
-                variance[part] += _mean_error(grid, rows.counts, whole, axis)[groups] ** 2
+                variance[part] += mean_error(grid, rows.counts, whole, axis)[groups] ** 2
             pairs.append(
                 ReleasedPair(
                     grid,
@@ -384,11 +387,3 @@ class JoinedPairs:
             evidence=released.evidence[: self._columns],
             pairs=tuple(pairs),
         )
-
-
-def _mean_error(grid: PairGrid, counts: Floats, errors: Floats, axis: int) -> Floats:
-    """Error of a mean along one side of a grid, if cells err independently, (parts, outputs)."""
-    weights = counts.reshape(grid.shape)
-    weights = weights / weights.sum(axis=axis, keepdims=True)
-    squares = weights[:, :, None] ** 2 * errors.reshape(*grid.shape, -1) ** 2
-    return np.asarray(np.sqrt(squares.sum(axis=axis)))

@@ -124,13 +124,26 @@ class Exposure:
                 )
             values = np.asarray(encode_public(X, rows_schema)[self.name])
         else:
-            given = np.asarray(exposure, dtype=np.float64)
+            try:
+                given = np.asarray(exposure, dtype=np.float64)
+            except (TypeError, ValueError):
+                raise DataError(f"{_wanted_of(rows)} Not all of them are numbers.") from None
             values = np.full(rows, given) if given.ndim == 0 else given
-        if values.shape != (rows,) or not (values > 0).all():
+        if values.shape != (rows,):
+            raise DataError(f"{_wanted_of(rows)} Got an array of shape {values.shape}.")
+        if not (values > 0).all():
+            bad = np.flatnonzero(~(values > 0))
+            told = "missing" if np.isnan(values[bad[0]]) else f"{values[bad[0]]:g}"
             raise DataError(
-                f"The exposure must be one number above 0 for each of the {rows} rows: correct it."
+                f"{_wanted_of(rows)} That of row {bad[0] + 1} is {told}"
+                + (f", and {len(bad) - 1} more are wrong" if len(bad) > 1 else "")
+                + ": correct it, or leave the exposure out for predictions per unit."
             )
         return values
+
+
+def _wanted_of(rows: int) -> str:
+    return f"The exposure must be one number above 0 for each of the {rows} rows."
 
 
 def residual_of(link: Link, aim: Aim) -> Residual:

@@ -62,8 +62,16 @@ def _run(operation: Operation[P], part: P, outputs: Outputs, edit: Edit) -> P:
     """The part after an operation, checked before and after."""
     whose = "a column" if isinstance(part, Term) else "a pair"
     for name in sorted(operation.required - set(edit.settings)):
-        hint = ": which part of a column, or of both, is meant" if name == "where" else ""
-        raise SettingError(f"An edit {edit.what!r} of {whose} needs the setting {name!r}{hint}.")
+        hint = ""
+        if name == "where" and not isinstance(part, Term):
+            first = part.columns[0]
+            hint = (
+                ": which part of a column, or of both, is meant. Give where={"
+                f"{first!r}: ...}}, or --where {first}=..."
+            )
+        raise SettingError(
+            f"An edit {edit.what!r} of {whose} needs the setting {name!r}{hint or '.'}"
+        )
     for name in sorted(set(edit.settings) - operation.required - operation.optional):
         known = ", ".join(sorted(operation.required | operation.optional)) or "none"
         raise SettingError(

@@ -45,6 +45,10 @@ _SCALES = (0.003, 0.01, 0.03, 0.1, 0.3)
 ENTRY = 4.0
 """Least score of a pair that is chosen."""
 
+LEAST_EXPLAINED = 0.015
+"""Least variance of the scores of a pair that is chosen (log-odds, or logs): with very many rows,
+what bins leave of curves looks like pairs of such a size."""
+
 _MOST_EACH = 6
 """Most pairs that one column is in."""
 
@@ -249,14 +253,14 @@ def _weigh(
     return np.array(gains), np.array(explained)
 
 
-def choose_pairs(scored: Sequence[ScoredPair], most: int, entry: float = ENTRY) -> list[ScoredPair]:
-    """The pairs that are clear, those that seem to explain most first."""
+def choose_pairs(scored: Sequence[ScoredPair], most: int, least: float) -> list[ScoredPair]:
+    """The pairs that are clear and explain at least so much, those that explain most first."""
     chosen: list[ScoredPair] = []
     for pair in sorted(scored, key=lambda one: -one.explained):
         if len(chosen) == most:
             break
         columns = (pair.first, pair.second)
         busy = [sum(k in (one.first, one.second) for one in chosen) for k in columns]
-        if pair.score > entry and max(busy) < _MOST_EACH:
+        if pair.score > ENTRY and pair.explained >= least and max(busy) < _MOST_EACH:
             chosen.append(pair)
     return chosen

@@ -189,3 +189,11 @@ def purify(
         moved.append((share > 0)[:, None] * (part - mean))
         level = level + mean
     return left, (moved[0], moved[1]), level
+
+
+def mean_error(grid: PairGrid, counts: Floats, errors: Floats, axis: int) -> Floats:
+    """Error of a mean along one side of a grid, if cells err independently, (parts, outputs)."""
+    weights = counts.reshape(grid.shape)
+    weights = weights / weights.sum(axis=axis, keepdims=True)
+    squares = weights[:, :, None] ** 2 * errors.reshape(*grid.shape, -1) ** 2
+    return np.asarray(np.sqrt(squares.sum(axis=axis)))

@@ -46,7 +46,7 @@ NUMBERS_ACCESS = "bins of numbers"
 CATEGORIES_ACCESS = "levels of categories"
 ROUNDS_ACCESS = "rounds"
 SIZES_ACCESS = "sizes of residuals"
-LEVEL_ACCESS = "level"
+LEVEL_ACCESS = "level of predictions"
 PAIRS_ACCESS = "pairs of columns"
 CHOICE_ACCESS = "choice of pairs"
 GRIDS_ACCESS = "cells of pairs"
@@ -249,7 +249,8 @@ def check(schema: Schema, settings: Settings) -> None:
         for name, column in features.items()
         if isinstance(column, Number) or (column.ordered and column.levels)
     ]
-    check_interactions(settings.interactions, features, settings.monotone, settings.method)
+    aside = settings.exposure
+    check_interactions(settings.interactions, features, settings.monotone, settings.method, aside)
     for name in settings.monotone:
         if name not in ordered:
             raise SchemaError(

@@ -172,7 +172,8 @@
     if (model.link === "log") {
       const error = found.errors[0] === null ? Infinity : found.errors[0];
       const ends = [-2, 2].map((side) => short(found.predictions[0] * Math.exp(side * error), 3));
-      return "Prediction: " + short(found.predictions[0], 3)
+      const what = model.outputs[0].charAt(0).toUpperCase() + model.outputs[0].slice(1);
+      return what + ": " + short(found.predictions[0], 3)
         + (error === 0 ? "" : " (" + model.interval + ": " + ends.join(" to ") + ")");
     }
     const best = found.predictions.indexOf(Math.max(...found.predictions));
@@ -209,9 +210,10 @@
     return track;
   }
 
-  // What a score alone makes of the base value, or a whole score of nothing, as a probability.
+  // What a score alone makes of the base value, or a whole score of nothing, as a probability; of
+  // scores that multiply the prediction, by what, or the prediction.
   function alone(size, added) {
-    if (model.link !== "logit") return "";
+    if (model.link === "log") return (added ? "x" : "") + short(Math.exp(Math.min(size, 700)), 3, false);
     const base = model.intercept[0];
     return added ? "alone " + percent(logistic(base)) + " → " + percent(logistic(base + size)) : percent(logistic(size));
   }
@@ -220,7 +222,7 @@
     const made = element("li", added ? "" : "whole");
     const amount = element("span", "amount", noisy(size, error, added));
     const name = element("span", "what", what);
-    if (model.link === "logit") name.append(element("small", "alone", alone(size, added)));
+    if (model.link === "logit" || model.link === "log") name.append(element("small", "alone", alone(size, added)));
     made.append(name, amount, added ? bar(size, error, top) : element("span", "bar"));
     made.dataset.value = String(size);
     made.dataset.error = String(error);

@@ -9,17 +9,19 @@ import plotly.graph_objects as go
 from markupsafe import Markup
 
 from voile.explain.ebm import text as plain_text
+from voile.explain.ebm.factors import LOG_UNIT, factor_range_text
 from voile.explain.ebm.overall import EBMExplanation, Part
 from voile.explain.ebm.pair import ExplainedPair
 from voile.explain.ebm.term import ExplainedTerm
 from voile.explain.ebm.text import extremes, leading_output
 from voile.explain.wording import noisy, p_text, short, signed, spread
 from voile.figure_request import FigureRequest
+from voile.models.ebm.pair_term import pair_name
 from voile.models.history import Edit, tell_edits
 from voile.rendering import draws, plots
 from voile.report.ebm.pair_map import draw_pair
 from voile.report.ebm.pair_part import draw_pair_part
-from voile.report.ebm.shapes import MOST_BANDS, draw_shape, uses_ranks
+from voile.report.ebm.shapes import MOST_BANDS, MULTIPLIES, draw_shape, uses_ranks
 from voile.report.kit import theme
 from voile.report.kit.html import Templates, parts
 from voile.report.kit.page import Section, compose_page
@@ -51,6 +53,9 @@ def plot(record: EBMExplanation, request: FigureRequest) -> go.Figure:
         record = _only(record, k)
     if request.name is None:
         return draw_importance(record)
+    turned = {pair_name(*pair.names[::-1]): pair.name for pair in record.pairs}
+    if request.name in turned:
+        request = replace(request, name=turned[request.name])
     name = request.choose_name([part.name for part in record.ranked_parts])
     part = record[name]
     if isinstance(part, ExplainedPair):
@@ -120,7 +125,7 @@ def _draw_term(
     record: EBMExplanation, term: ExplainedTerm, position: int, *, linked: bool
 ) -> Markup:
     outputs = record.outputs
-    low, high = extremes(term)
+    low, high = extremes(term, factors=record.units == LOG_UNIT)
     about = f" (for {outputs[leading_output(term)]})" if len(outputs) > 1 else ""
     names = ["score"] if len(outputs) == 1 else [*outputs]
     head = ["bin", *names, "rows"]
@@ -129,11 +134,15 @@ def _draw_term(
     alone, base = plain_text.has_probability_scale(record), float(record.intercept[0])
     if alone:
         head.insert(2, plain_text.alone_head(base))
+    factors = record.units == LOG_UNIT
+    if factors:
+        head.insert(2, MULTIPLIES)
     rows = [
         [
             label,
             *map(noisy, term.scores[i].tolist(), term.standard_errors[i].tolist()),
             *([plain_text.alone_text(base, *_score_of(term, i))] if alone else []),
+            *([factor_range_text(*_score_of(term, i))] if factors else []),
             *([] if term.original is None else map(signed, term.original[i].tolist())),
             f"{float(term.counts[i]):,.0f}{spread(float(term.count_errors[i]))}",
         ]
@@ -208,6 +217,8 @@ def draw_importance(record: EBMExplanation) -> go.Figure:
         hoverinfo="text",
     )
     units = plot_text(record.units) if single else "all scores together"
+    if record.units == LOG_UNIT:
+        units = plot_text(plain_text.score_text(record), 60)
     labels = plot_labels([term.name for term in terms], 22)
     return theme.dress(
         figure,

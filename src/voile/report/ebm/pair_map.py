@@ -14,6 +14,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
+from voile.explain.ebm.factors import LOG_UNIT, factor_range_text, factor_text
 from voile.explain.ebm.pair import ExplainedPair, ExplainedSide
 from voile.explain.ebm.text import leading_output
 from voile.explain.wording import noisy, signed, spread
@@ -40,6 +41,9 @@ HIGH, LINE, APART = 230, 30, 26
 
 WIDE, LETTERS = 460, 14
 """Pixels that a map has across on a wide page, at least, and that a line of letters has."""
+
+LEAST_SIGN = 8
+"""Pixels of height that a plus or minus needs."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +108,7 @@ def draw_pair(pair: ExplainedPair, outputs: tuple[str, ...], units: str) -> go.F
         vertical_spacing=0.1 / (len(rows) * len(drawn)),
         horizontal_spacing=0.015,
     )
-    grid = _MapGrid(pair, drawn, turned=across.side is pair.first)
+    grid = _MapGrid(pair, drawn, turned=across.side is pair.first, factors=units == LOG_UNIT)
     title = score_title(outputs, units)
     for place, k in enumerate(drawn):
         for i, (part, ends) in enumerate(rows):
@@ -221,10 +225,12 @@ class _MapPart:
 class _MapGrid:
     """Draws blocks of cells; ``turned`` if the first column runs from left to right."""
 
-    def __init__(self, pair: ExplainedPair, outputs: list[int], *, turned: bool) -> None:
+    def __init__(
+        self, pair: ExplainedPair, outputs: list[int], *, turned: bool, factors: bool
+    ) -> None:
         self.named: set[str] = set()
         self._scaled = False
-        self._pair, self._turned = pair, turned
+        self._pair, self._turned, self._factors = pair, turned, factors
         told, empty = told_cells(pair)[..., outputs], empty_cells(pair)
         sizes = np.abs(pair.scores[..., outputs])
         seen = sizes[told] if told.any() else sizes[~empty]
@@ -268,18 +274,25 @@ class _MapGrid:
             for size, ends in ((block.wide, block.ends_across), (block.high, block.ends_up))
         )
         texts = np.full(told.shape, "", dtype=object)
-        places = [(i, j) for i, j in np.argwhere(told).tolist() if high[i] >= LETTERS]
+        # Signs in some rows alone would look as if those rows were special.
+        signs = told.any(axis=1)
+        low = float(high[signs].min()) if signs.any() else 0.0
+        places = np.argwhere(told & (low >= LEAST_SIGN)).tolist()
         for i, j in places:
-            texts[i, j] = signed(float(f"{scores[i, j]:.2g}"))
-        if any(wide[j] < measure_text(texts[i, j]) for i, j in places):
+            size = float(scores[i, j])
+            texts[i, j] = factor_text(size) if self._factors else signed(float(f"{size:.2g}"))
+        if low < LETTERS or any(wide[j] < measure_text(texts[i, j]) for i, j in places):
             for i, j in places:
-                texts[i, j] = texts[i, j][0]
+                texts[i, j] = "+" if scores[i, j] > 0 else "-"
         found: list[list[str]] = texts.tolist()
         return found
 
     def _tell(self, i: int, j: int, k: int) -> list[str]:
         pair = self._pair
         lines = [f"<b>{plot_text(cell_name(pair, i, j))}</b>", cell_text(pair, i, j, k)]
+        if self._factors:
+            error = float(pair.standard_errors[i, j, k])
+            lines.insert(1, factor_range_text(float(pair.scores[i, j, k]), error))
         if pair.original is not None:
             lines.append(f"as trained: {signed(float(pair.original[i, j, k]))}")
         return [*lines, f"rows: {cell_rows(pair, i, j)}"]

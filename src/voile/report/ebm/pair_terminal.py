@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.text import Text
 
 from voile.explain.ebm import text
+from voile.explain.ebm.factors import LOG_UNIT, factor_text
 from voile.explain.ebm.overall import EBMExplanation
 from voile.explain.ebm.pair import ExplainedPair
 from voile.explain.wording import readable, signed
@@ -28,7 +29,7 @@ def print_pairs(console: Console, record: EBMExplanation) -> None:
     pairs = [pair for pair in record.shown_parts if isinstance(pair, ExplainedPair)]
     for pair in pairs[:MOST_PAIRS]:
         kit.say(console, "", pair.name, style="bold")
-        kit.say(console, pair_text(pair, record.outputs))
+        kit.say(console, pair_text(pair, record.outputs, factors=record.units == LOG_UNIT))
         across, _ = place_sides(pair)
         if MOST_LABEL + CELL * len(across.side.labels) < console.width:
             console.print(map_text(pair, text.leading_output(pair)))
@@ -42,18 +43,21 @@ def print_pairs(console: Console, record: EBMExplanation) -> None:
         )
 
 
-def peaks_text(pair: ExplainedPair, most: int) -> str:
+def peaks_text(pair: ExplainedPair, most: int, *, factors: bool = False) -> str:
     """The cells that lower and raise a score most, in a few characters each."""
     k = text.leading_output(pair)
     cells = sorted(find_peaks(pair, k), key=lambda cell: float(pair.scores[(*cell, k)]))
-    return ", ".join(_cell_text(pair, i, j, k, most) for i, j in cells) or NONE_CLEAR
+    return (
+        ", ".join(_cell_text(pair, i, j, k, most, factors=factors) for i, j in cells) or NONE_CLEAR
+    )
 
 
-def _cell_text(pair: ExplainedPair, i: int, j: int, k: int, most: int) -> str:
-    size = readable(float(pair.scores[i, j, k]), float(pair.standard_errors[i, j, k]))
+def _cell_text(pair: ExplainedPair, i: int, j: int, k: int, most: int, *, factors: bool) -> str:
+    score = float(pair.scores[i, j, k])
+    size = readable(score, float(pair.standard_errors[i, j, k]))
     sides = (pair.first.labels[i], pair.second.labels[j])
     name = pair_name(*(text.cut_text(one, max(most // 2, 4)) for one in sides))
-    return f"{signed(size)} at {name}"
+    return f"{factor_text(score) if factors else signed(size)} at {name}"
 
 
 def map_text(pair: ExplainedPair, output: int) -> Text:

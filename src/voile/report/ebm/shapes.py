@@ -13,9 +13,11 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
+from voile.explain.ebm.factors import LOG_UNIT
 from voile.explain.ebm.term import ExplainedTerm
-from voile.explain.ebm.text import CLASS_SCORE, leading_output
-from voile.explain.wording import noisy, signed, spread
+from voile.explain.ebm.text import CLASS_SCORE, PREDICTION, leading_output
+from voile.report.ebm.bin_hints import bin_texts, rows_text
+from voile.report.ebm.factor_axis import power_ticks
 from voile.report.kit import theme
 from voile.report.kit.axis import value_ticks
 from voile.report.kit.text import plot_labels, plot_text
@@ -35,6 +37,8 @@ _MAIN = {"row": 1, "col": 1}
 """Where scores are drawn; counts are beneath or aside."""
 
 MOST_NAME = 22
+MULTIPLIES = "multiplies the prediction by"
+
 GAP = 0.5
 """Between the levels and what is apart from them, in lines."""
 
@@ -82,7 +86,8 @@ def _draw_number(term: ExplainedTerm, outputs: tuple[str, ...], units: str) -> g
     ranks = uses_ranks(term)
     edges = [float(i) for i in range(len(term.edges))] if ranks else term.edges.tolist()
     for k, output in enumerate(outputs):
-        _add_steps(figure, term, edges, k, output, single=len(outputs) == 1)
+        told = bin_texts(term, k, output * (len(outputs) > 1), factors=units == LOG_UNIT)
+        _add_steps(figure, term, edges, k, output, told, single=len(outputs) == 1)
     _add_histogram(figure, term, edges)
     figure.update_xaxes(range=[edges[0], edges[-1]], col=1, row=1, showticklabels=False)
     figure.update_xaxes(range=[edges[0], edges[-1]], col=1, row=2)
@@ -100,7 +105,9 @@ def _draw_number(term: ExplainedTerm, outputs: tuple[str, ...], units: str) -> g
     figure.update_xaxes(range=[-0.5, 0.5], tickvals=[0], ticktext=["<br>missing"], col=2)
     figure.update_xaxes(showticklabels=False, showgrid=False, zeroline=False, col=2, row=1)
     figure.update_yaxes(ticklabelstandoff=4)
-    figure.update_yaxes(title_text=score_title(outputs, units), row=1, col=1)
+    # Both panels have the same lines across.
+    figure.update_yaxes(**_score_axis(term, outputs, units), row=1)
+    figure.update_yaxes(title_text="", row=1, col=2)
     figure.update_yaxes(zeroline=True, zerolinecolor="#999", range=score_range(term), row=1)
     figure.update_yaxes(title_text="rows", row=2, col=1, nticks=4, tickformat="~s")
     figure.update_yaxes(range=count_range(term), row=2)
@@ -113,13 +120,20 @@ def _draw_number(term: ExplainedTerm, outputs: tuple[str, ...], units: str) -> g
 
 
 def _add_steps(
-    figure: go.Figure, term: ExplainedTerm, edges: list[float], k: int, output: str, *, single: bool
+    figure: go.Figure,
+    term: ExplainedTerm,
+    edges: list[float],
+    k: int,
+    output: str,
+    texts: list[str],
+    *,
+    single: bool,
 ) -> None:
     """Add the line, the noise band and the point for missing values of one output."""
     colour = theme.INK if single else theme.series_colour(k)
     scores, errors = term.scores[:, k], drawn_noise(term)[:, k]
     name = "now" if single else plot_text(output, 30)
-    inside, texts = slice(0, term.regular), bin_texts(term, k, output if not single else "")
+    inside = slice(0, term.regular)
     group = {"legendgroup": str(k)}
     if term.scores.shape[1] <= MOST_BANDS:
         for side, fill in ((scores - errors, None), (scores + errors, "tonexty")):
@@ -220,7 +234,8 @@ def _draw_levels(term: ExplainedTerm, outputs: tuple[str, ...], units: str) -> g
     )
     heights = [height_of[i] for i in range(len(order))]
     for k, output in enumerate(outputs):
-        _add_dots(figure, term, heights, k, output, len(outputs))
+        told = bin_texts(term, k, output * (len(outputs) > 1), factors=units == LOG_UNIT)
+        _add_dots(figure, term, heights, k, output, told)
     figure.add_trace(
         count_bars(term, slice(None), y=heights, width=[0.7] * len(heights), line={}), row=1, col=2
     )
@@ -234,7 +249,7 @@ def _draw_levels(term: ExplainedTerm, outputs: tuple[str, ...], units: str) -> g
     )
     if term.regular:
         figure.add_hline(y=apart - 0.5 + GAP / 2, line={"color": "#bbb", "width": 1, "dash": "dot"})
-    figure.update_xaxes(title_text=score_title(outputs, units), nticks=6, row=1, col=1)
+    figure.update_xaxes(**{"nticks": 6, **_score_axis(term, outputs, units)}, row=1, col=1)
     figure.update_xaxes(zeroline=True, zerolinecolor="#999", range=score_range(term), row=1, col=1)
     figure.update_xaxes(
         title_text="rows", range=count_range(term), nticks=3, tickformat="~s", row=1, col=2
@@ -249,8 +264,14 @@ def _draw_levels(term: ExplainedTerm, outputs: tuple[str, ...], units: str) -> g
 
 
 def _add_dots(
-    figure: go.Figure, term: ExplainedTerm, heights: list[float], k: int, output: str, count: int
+    figure: go.Figure,
+    term: ExplainedTerm,
+    heights: list[float],
+    k: int,
+    output: str,
+    texts: list[str],
 ) -> None:
+    count = term.scores.shape[1]
     single = count == 1
     colour = theme.INK if single else theme.series_colour(k)
     # Several dots of a level are drawn above each other, so that their whiskers stay apart.
@@ -275,10 +296,18 @@ def _add_dots(
         mode="markers",
         marker={"color": colour, "size": 8, "symbol": theme.series_symbol(k)},
         name="now" if single else plot_text(output, 30),
-        hovertext=bin_texts(term, k, "" if single else output),
+        hovertext=texts,
         hoverinfo="text",
         **_MAIN,
     )
+
+
+def _score_axis(term: ExplainedTerm, outputs: tuple[str, ...], units: str) -> dict[str, Any]:
+    """Title of an axis of scores, and its ticks where those are factors."""
+    if units == LOG_UNIT:
+        low, high = score_range(term)
+        return {"title_text": MULTIPLIES, **power_ticks(low, high, "x")}
+    return {"title_text": score_title(outputs, units)}
 
 
 def score_title(outputs: tuple[str, ...], units: str) -> str:
@@ -287,7 +316,7 @@ def score_title(outputs: tuple[str, ...], units: str) -> str:
         return f"log-odds of {plot_text(outputs[0], 20)}"
     if units == CLASS_SCORE:
         return units if len(outputs) > 1 else f"score of {plot_text(outputs[0], 20)}"
-    return f"score ({plot_text(units)})"
+    return f"score ({plot_text(units)})" if units != LOG_UNIT else f"log of the {PREDICTION}"
 
 
 def score_range(term: ExplainedTerm) -> list[float]:
@@ -317,27 +346,6 @@ def drawn_noise(term: ExplainedTerm) -> Floats:
     """
     low, high = score_range(term)
     return np.where(np.isfinite(term.standard_errors), 2 * term.standard_errors, 2 * (high - low))
-
-
-def rows_text(term: ExplainedTerm, position: int) -> str:
-    """About how many rows lie in a bin."""
-    count, error = float(term.counts[position]), float(term.count_errors[position])
-    return f"about {count:,.0f} rows" + (spread(error) if error > 0 else "")
-
-
-def bin_texts(term: ExplainedTerm, k: int, output: str) -> list[str]:
-    """What one sees on pointing at a bin: its name, score, noise and rows."""
-    texts = []
-    for i, label in enumerate(term.labels):
-        about = f"{plot_text(output)}: " if output else ""
-        lines = [
-            f"<b>{plot_text(label)}</b>",
-            about + noisy(float(term.scores[i, k]), float(term.standard_errors[i, k])),
-        ]
-        if term.original is not None:
-            lines.append(f"{about}as trained: {signed(float(term.original[i, k]))}")
-        texts.append("<br>".join([*lines, rows_text(term, i)]))
-    return texts
 
 
 def count_range(term: ExplainedTerm) -> list[float]:

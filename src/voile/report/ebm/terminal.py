@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from voile.explain.ebm import text
+from voile.explain.ebm.factors import LOG_UNIT, factor_text
 from voile.explain.ebm.local import EBMLocalExplanation
 from voile.explain.ebm.overall import EBMExplanation, Part
 from voile.explain.ebm.pair import ExplainedPair
@@ -28,6 +29,8 @@ def print_terms(console: Console, record: EBMExplanation) -> None:
     what = "Terms and pairs" if record.pairs else "Terms"
     kit.say(console, f"{what} by importance: {text.score_text(record)}", style="bold")
     console.print(tabulate_terms(record))
+    if record.units == LOG_UNIT:
+        kit.say(console, text.scores_text(record))
     kit.say(console, text.nothing_text(record), text.nothing_together_text(record))
     kit.say(console, text.verdicts_text(record))
     if len(record.outputs) > 1:
@@ -52,7 +55,8 @@ def print_answers(console: Console, record: EBMLocalExplanation) -> None:
     if sides := text.sides_text(record):
         kit.say(console, f"Score: {text.score_text(record)}. {sides}")
         console.print()
-    kit.print_rows(console, len(record), print_row, text.scores_text(record) if several else "")
+    told = text.scores_text(record) if several else text.factors_text(record)
+    kit.print_rows(console, len(record), print_row, told)
     kit.print_receipt(console, record)
 
 
@@ -77,7 +81,13 @@ def tabulate_terms(record: EBMExplanation) -> Table:
             short(size),
             *([term.verdict] if judged else []),
             Text(name) if several else kit.bar_text(size, top),
-            Text(_shape(term, most=6 if several and judged else 9 if several else 11)),
+            Text(
+                _shape(
+                    term,
+                    most=6 if several and judged else 9 if several else 11,
+                    factors=record.units == LOG_UNIT,
+                )
+            ),
         )
     return table
 
@@ -91,23 +101,30 @@ def tabulate_row(record: EBMLocalExplanation, row: int) -> Table:
         sides = kit.name_sides("against", record.outputs[output], "for", record.outputs[output])
     elif len(record.classes) == 2:
         sides = kit.name_sides("for", record.classes[0], "for", record.classes[1])
-    head = ("feature", "adds", *sides)
+    head = ("feature", "multiplies by" if record.units == LOG_UNIT else "adds", *sides)
     return kit.tabulate_parts(find_steps(record, row, output), head, before=[base], after=[score])
 
 
-def _shape(term: Part, *, most: int) -> str:
+def _shape(term: Part, *, most: int, factors: bool) -> str:
     """A number's curve between its ends; the lowest and highest level, or cell, of all else."""
     if isinstance(term, ExplainedPair):
-        return peaks_text(term, most)
+        return peaks_text(term, most, factors=factors)
     if term.kind == "category" or not term.regular:
-        return ", ".join(text.extremes(term, most=most))
+        return ", ".join(text.extremes(term, most=most, factors=factors))
     output = text.leading_output(term)
     scores = term.scores[: term.regular, output]
     places = np.linspace(0, len(scores) - 1, min(CURVE, len(scores))).round().astype(int)
     picked: NDArray[np.float64] = scores[places]
     errors = term.standard_errors[: term.regular, output][places]
     low, high = float(picked.min()), float(picked.max())
+    if factors:
+        return f"{factor_text(low)} {_curve(picked)} {factor_text(high)}"
     ends = (readable(low, errors[picked.argmin()]), readable(high, errors[picked.argmax()]))
+    return f"{signed(ends[0])} {_curve(picked)} {signed(ends[1])}"
+
+
+def _curve(picked: NDArray[np.float64]) -> str:
+    """Scores as blocks of their heights."""
+    low, high = float(picked.min()), float(picked.max())
     width = max(high - low, 1e-300)
-    curve = "".join(BLOCKS[round((float(one) - low) / width * 7)] for one in picked)
-    return f"{signed(ends[0])} {curve} {signed(ends[1])}"
+    return "".join(BLOCKS[round((float(one) - low) / width * 7)] for one in picked)

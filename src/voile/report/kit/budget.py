@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 
 from voile.privacy.receipt import Receipt
 from voile.report.kit.text import plot_text
-from voile.report.kit.theme import dress, series_colour, themed
+from voile.report.kit.theme import ROWS, SERIES, dress, series_colour, themed
 
 
 @dataclass(frozen=True)
@@ -68,10 +68,15 @@ def share_text(share: float) -> str:
 def split_budget(receipt: Receipt) -> list[BudgetPart]:
     """The steps of a receipt by their share of the loss; without those that have none."""
     return [
-        BudgetPart(line.label, line.share, series_colour(i))
+        BudgetPart(line.label, line.share, _colour(i))
         for i, line in enumerate(receipt.lines)
         if not math.isnan(line.share)
     ]
+
+
+def _colour(position: int) -> str:
+    """Colour of a step: gamma and quantiles have one more than there are colours of series."""
+    return ROWS if position == len(SERIES) else series_colour(position)
 
 
 def show_budget(receipt: Receipt) -> ShownBudget | None:

@@ -9,6 +9,7 @@ from typing import Any
 from markupsafe import Markup
 
 from voile.explain.ebm.text import cut_text
+from voile.models.ebm.model import EBMModel
 from voile.privacy.receipt import Receipt
 from voile.report.kit.html import Templates
 from voile.report.kit.text import short_names
@@ -52,7 +53,7 @@ def draw_facts(estimator: Any, kind: str, edits: str) -> Markup:
     count = f"{len(schema)} {'column' if len(schema) == 1 else 'columns'}"
     facts = [
         ("Kind", f"{FAMILIES[kind]}, {type(estimator).__name__}"),
-        ("Predicts", _target_text(schema.target)),
+        ("Predicts", _target_text(schema.target) + _aim_text(estimator.model_)),
         ("From", f"{count}: {_some(short_names(list(schema), 100), MOST_NAMES)}"),
         ("Edits", f"{edits}, by people; see below" if edits else "as it was trained"),
         ("Trained", _origin_text(receipt)),
@@ -96,6 +97,15 @@ def _target_text(target: Column | None) -> str:
         return f"a number, {_bounds_text(target)}"
     levels = [f"'{cut_text(str(one), 40)}'" for one in target.levels or ()]
     return f"one of {len(levels)} classes: {_some(levels, MOST_LEVELS)}"
+
+
+def _aim_text(model: Any) -> str:
+    """What is told of a number, where it is not its typical value."""
+    if not isinstance(model, EBMModel) or model.objective == "squared":
+        return ""
+    if model.objective == "quantile":
+        return f": its quantile {model.quantile:g}"
+    return ": its mean" + (f" per unit of {model.exposure.name}" if model.exposure else "")
 
 
 _KINDS = {"number": "number", "whole": "whole number", "day": "date", "time": "date and time"}

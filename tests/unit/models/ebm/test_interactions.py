@@ -69,7 +69,7 @@ ODD = [
 ]
 
 
-@pytest.mark.parametrize("given", ODD, ids=repr)
+@pytest.mark.parametrize("given", ODD, ids=[f"odd {k}" for k in range(len(ODD))])
 def test_anything_else_is_refused_in_words(given):
     with pytest.raises(SettingError, match="interactions"):
         Settings(interactions=given)

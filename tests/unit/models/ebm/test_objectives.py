@@ -10,7 +10,7 @@ from scipy.stats import gamma, nbinom, poisson
 from sklearn.base import clone
 from sklearn.compose import make_column_transformer
 from sklearn.linear_model import PoissonRegressor
-from sklearn.metrics import mean_poisson_deviance
+from sklearn.metrics import mean_poisson_deviance, r2_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, SplineTransformer
 
@@ -262,7 +262,26 @@ def test_an_exposure_is_no_term_and_rows_need_not_have_it(claims):
     np.testing.assert_array_equal(model.predict(X, exposure=1), np.clip(rates, 0, 40))
 
 
-@pytest.mark.parametrize("bad", [0.0, -1.0, np.nan, [1.0, 2.0], "age"])
+def test_the_score_of_rates_is_that_of_their_counts(claims):
+    model, X, y = claims
+    told = model.predict(X, exposure="years")
+    assert model.score(X, y) == pytest.approx(r2_score(y, told))
+    weights = np.arange(len(y)) % 3
+    weighed = r2_score(y, told, sample_weight=weights)
+    assert model.score(X, y, sample_weight=weights) == pytest.approx(weighed)
+
+
+@pytest.mark.parametrize(
+    ("bad", "words"),
+    [([1.0, 2.0, np.nan], "row 3 is missing"), ([1, 0, -1], "row 2 is 0, and 1 more")],
+)
+def test_the_first_bad_exposure_is_named(claims, bad, words):
+    model, X, _ = claims
+    with pytest.raises(DataError, match=words):
+        model.predict(X[:3], exposure=bad)
+
+
+@pytest.mark.parametrize("bad", [0.0, -1.0, np.nan, [1.0, 2.0], "age", ["a", "b", "c"], [[1.0]]])
 def test_a_bad_exposure_is_refused(claims, bad):
     model, X, _ = claims
     with pytest.raises((DataError, SettingError), match="exposure"):
@@ -382,7 +401,7 @@ def test_the_quality_of_rates_is_that_of_their_counts(claims):
         (
             Number(0, 5),
             {"objective": "poisson", "exposure": "age", "interactions": [("age", "km")]},
-            "no column",
+            "'age', which is the exposure",
         ),
         (
             Number(0, 5),

@@ -38,6 +38,10 @@ from voile import (
 from voile.errors import BudgetExceeded, FederationError, VoileError
 from voile.federated.federation import Federation
 from voile.models.ebm.cyclic import LeafSums
+from voile.models.ebm.grid_counts import GridCounts
+from voile.models.ebm.misses import MissSizes
+from voile.models.ebm.objectives import Aim
+from voile.models.ebm.pair_cells import PairCells
 from voile.models.ebm.pairs import PairCounts
 from voile.models.ebm.queries import BinLayout, ResidualSizes, ResidualSums
 from voile.models.locally_linear.inputs import Inputs, KeptPoints
@@ -107,7 +111,10 @@ def ebm(**given):
 def forged(cls, *values):
     """An object whose own checks were passed over, as another installation might send it."""
     result = object.__new__(cls)
-    for one, value in zip(dataclasses.fields(cls), values, strict=True):
+    fields = dataclasses.fields(cls)
+    left = tuple(one.default for one in fields[len(values) :])
+    assert dataclasses.MISSING not in left
+    for one, value in zip(fields, (*values, *left), strict=True):
         object.__setattr__(result, one.name, value)
     return result
 
@@ -1182,6 +1189,17 @@ def _seen_instances():
             layout(link="identity", schema=SCHEMA.with_target(Number(0, 1))),
             np.zeros((4, 1)),
             np.zeros(1),
+        ),
+        MissSizes(
+            dataclasses.replace(
+                layout(link="identity", schema=SCHEMA.with_target(Number(0, 1))),
+                aim=Aim("quantile", 0.9),
+            ),
+            np.zeros((4, 1)),
+            np.zeros(1),
+        ),
+        GridCounts(
+            layout(), (PairCells(0, 1, np.zeros(1, np.int64), np.zeros(1, np.int64), 2, 1),)
         ),
         RefusalMessage("no"),
         Lacking(("a", "b"), True),

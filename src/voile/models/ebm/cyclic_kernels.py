@@ -1,4 +1,7 @@
-"""Kernels of the cyclic algorithm: sums of clipped residuals over the leaves of one term."""
+"""Kernel that adds residuals up per leaf of one term, in integers, for the cyclic method.
+
+As in `voile.models.ebm.kernels`: whole units, cut towards zero, add up exactly.
+"""
 
 from __future__ import annotations
 
