@@ -1355,8 +1355,9 @@ def test_a_wrong_bound_is_caught(query, row, other):
 @pytest.mark.parametrize("link", TARGETS)
 def test_mixing_columns_that_are_too_long_are_caught(link, kind, monkeypatch):
     layout = layout_of(link, TARGETS[link][0], [[0.0], [0.0]])
-    row = (1.0, 1.0, "a", "a" if link != "identity" else 3)
-    other = (-1.0, -1.0, "b", "b" if link != "identity" else -2)
+    numbers = isinstance(TARGETS[link][0], Number)
+    row = (1.0, 1.0, "a", 3 if numbers else "a")
+    other = (-1.0, -1.0, "b", -2 if numbers else "b")
     # As far from both rows as can be, so that each residual is as long as its cap.
     for excess, caught in ((1.0, False), (1.01, True)):
         generator = np.random.default_rng(3)

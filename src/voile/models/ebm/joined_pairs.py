@@ -209,14 +209,8 @@ def _release_contrasts(
     mixing = [whole_mixing(one.contrasts, weight) for one in candidates]
     cells = tuple(one.cells for one in candidates)
     zeros = np.zeros((sum(one.size for one in cells), outputs))
-    query = ResidualSums(
-        layout,
-        np.vstack([facts.scores, zeros]),
-        facts.intercept,
-        loss.cap,
-        (*none, *mixing),
-        cells,
-    )
+    state = np.vstack([facts.scores, zeros]), facts.intercept, loss.cap
+    query = ResidualSums(layout, *state, (*none, *mixing), cells, loss.width)
     release = ask(query, CHOICE_ACCESS)
     values = release.values.reshape(-1, outputs) / (weight * loss.gain)
     ends = np.cumsum([len(one) for one in mixing])[:-1]

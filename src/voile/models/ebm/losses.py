@@ -40,12 +40,14 @@ NODE_WEIGHTS = NODE_WEIGHTS / NODE_WEIGHTS.sum()
 class TrainingLoss(Protocol):
     """Bounded residuals of one link, and what they are expected to be.
 
-    ``rough``: what is expected leaves more out, and verdicts allow for it.
+    ``rough``: what is expected leaves more out, and verdicts allow for it. ``width``: of the window
+    that counts are clipped to; 1 where there is none.
     """
 
     link: Link
     cap: float
     gain: float
+    width: float
     rough: bool
 
     def response(self, intercept: Floats, scores: Floats, spread: Floats) -> Floats:
@@ -68,7 +70,7 @@ class LogitLoss:
 
     link: Link = "logit"
     cap = 0.5
-    gain = 1.0
+    gain = width = 1.0
     rough = False
 
     def _grid(self, intercept: Floats, scores: Floats, spread: Floats) -> Floats:
@@ -96,7 +98,7 @@ class SoftmaxLoss:
 
     link: Link = "softmax"
     cap = math.sqrt(0.5)
-    gain = 1.0
+    gain = width = 1.0
     rough = True
 
     def _weighted(self, intercept: Floats, scores: Floats) -> tuple[Floats, Floats]:
@@ -156,6 +158,7 @@ class LinearLoss:
     """
 
     link: Link = "identity"
+    width = 1.0
     rough = False
 
     def __init__(self, cap: float, gain: float, second_moment: float, typical: float) -> None:

@@ -17,7 +17,7 @@ from voile.models.ebm.losses import (
     start_of,
 )
 from voile.models.ebm.misses import Misses
-from voile.models.ebm.objective_losses import CountLoss, ExposureFacts, start_of_aim
+from voile.models.ebm.objective_losses import ExposureFacts, start_of_aim
 from voile.models.ebm.objectives import Residual
 from voile.models.ebm.pairs import ColumnPairs, PairCounts, group_bins
 from voile.models.ebm.queries import (
@@ -117,10 +117,8 @@ class TrainingState:
 
     def _query(self, mixing: tuple[NDArray[np.int64], ...]) -> ResidualSums:
         cells = self.joined.cells if self.joined else ()
-        width = self.loss.width if isinstance(self.loss, CountLoss) else 1.0
-        return ResidualSums(
-            self.layout, self.scores, self.intercept, self.loss.cap, mixing, cells, width
-        )
+        state = self.scores, self.intercept, self.loss.cap
+        return ResidualSums(self.layout, *state, mixing, cells, self.loss.width)
 
     def _term(self, one: ColumnBins) -> TermState:
         noise = self.deviation**2 * self._term_count / self.rounds

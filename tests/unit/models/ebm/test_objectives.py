@@ -18,6 +18,7 @@ import voile
 from voile import Budget, Category, EBMClassifier, EBMRegressor, Ledger, Number, Schema
 from voile.errors import DataError, ModelError, SchemaError, SettingError
 from voile.models.ebm.count_tables import LOWEST, PER_UNIT, count_table, half_window
+from voile.privacy.noise import fixed_noise
 
 pytestmark = pytest.mark.filterwarnings("ignore::voile.errors.NoLedgerWarning")
 
@@ -147,6 +148,17 @@ def test_pairs_are_learned_for_counts():
 
 
 # -- amounts and quantiles -------------------------------------------------------------------------
+
+
+def test_counts_that_vary_more_than_poissons_have_no_pairs_for_that():
+    """Pairs are chosen through the window that the counts have, not the narrowest."""
+    rng = np.random.default_rng(0)
+    X = {name: rng.random(20_000) for name in "abcde"}
+    y = rng.poisson(2.0 * rng.gamma(0.5, 2.0, 20_000))
+    schema = Schema(dict.fromkeys(X, Number(0, 1)), target=Number(0, 100))
+    with fixed_noise(1):
+        model = EBMRegressor(epsilon=8.0, schema=schema, objective="poisson").fit(X, y)
+    assert model.model_.pairs == ()
 
 
 @pytest.mark.parametrize("shape", [0.7, 2.0, 20.0])
