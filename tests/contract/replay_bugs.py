@@ -12,7 +12,7 @@ from voile import EBMClassifier
 from voile.models import fit as model_fit
 from voile.models.ebm import joined_pairs
 from voile.models.ebm import queries as ebm_queries
-from voile.models.ebm import train as ebm_train
+from voile.models.ebm import score_steps as ebm_steps
 from voile.models.ebm.grid_counts import GridCounts
 from voile.models.ebm.queries import ResidualSums, whole_mixing
 from voile.models.locally_linear.queries import MapSteps
@@ -387,7 +387,7 @@ BUGS = (
         together(instead(joined_pairs, "whole_mixing", _whole), _UNCHECKED), "EBM, pairs chosen",
         "sensitivity"),
     bug("columns and pairs that do not share a round",
-        together(instead(ebm_train, "whole_mixing", _whole), _UNCHECKED), "EBM, pairs named",
+        together(instead(ebm_steps, "whole_mixing", _whole), _UNCHECKED), "EBM, pairs named",
         "sensitivity"),
     # forgotten clip
     bug("residuals not clipped", around(ebm_queries, "residual_totals", _unclipped_residuals),
