@@ -224,6 +224,18 @@ def test_another_schema_starts_with_nothing_kept(make, tmp_path):
     assert found == [{}]
 
 
+@pytest.mark.parametrize("make", [in_pandas, one_file])
+def test_jobs_on_the_same_rows_keep_apart(make, tmp_path):
+    source = make(tmp_path)
+    one, other = source.apart(), source.apart()
+    one.keep((), lambda block: block.kept.update(bin=np.zeros(block.rows)))
+    other.keep((), lambda block: block.kept.update(bin=np.ones(block.rows)))
+    assert all((block.kept["bin"] == 0).all() for block in one.blocks(()))
+    assert all((block.kept["bin"] == 1).all() for block in other.blocks(()))
+    assert all(not block.kept for block in source.blocks(()))
+    np.testing.assert_array_equal(one.total(QUERIES[2], GRID), source.total(QUERIES[2], GRID))
+
+
 def test_a_chosen_part_of_a_block_keeps_copies():
     source = in_pandas(None)
     source.keep(["n"], lambda block: block.kept.update(n=block["n"].copy()))

@@ -47,6 +47,7 @@ class FitJob:
     Attributes
     ----------
     table : PrivateTable
+        With a place of its own for what is kept per row: others may work on the same rows at once.
     budget : Budget
     ledger : Ledger
     what : str
@@ -64,6 +65,9 @@ class FitJob:
     what: str
     lasting: bool = False
     positive: Level | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "table", self.table.apart())
 
     @property
     def stops_early(self) -> bool:

@@ -136,7 +136,13 @@ class PrivateTable:
 
     def with_schema(self, schema: Schema) -> Self:
         """The same rows under a schema that knows more, for example what was found privately."""
-        source = _ROWS[self].with_schema(schema)
+        return self._over(_ROWS[self].with_schema(schema))
+
+    def apart(self) -> Self:
+        """The same rows for one job: what it keeps per row is its own."""
+        return self._over(_ROWS[self].apart())
+
+    def _over(self, source: RowSource) -> Self:
         return type(self)(
             source,
             self._token,

@@ -1,5 +1,7 @@
 """Every way to train ends in one: a private table gives the model that its rows give."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -17,6 +19,7 @@ from voile import (
 from voile.errors import SettingError
 from voile.federated.federation import Federation
 from voile.privacy.noise import fixed_noise
+from voile.privacy.sources.table import TableSource
 from voile.privacy.vault import protect
 
 SCHEMA = Schema({"a": Number(0, 1), "b": Number(0, 1)}, target=Category(["no", "yes"]))
@@ -47,6 +50,34 @@ def test_rows_a_table_and_a_federation_give_one_model(model):
     together = fitted(lambda one: one.fit_federated(Federation.local(parts, SCHEMA)))
     assert (by_rows == by_table).all()
     assert (by_rows == together).all()
+
+
+OTHERS = [
+    EBMClassifier(rounds=2, bins=40, epsilon=math.inf),
+    GLVQClassifier(random_state=2, epsilon=math.inf, prototypes_per_class=2),
+    LocallyLinearClassifier(steps=3, random_state=2, sampling_rate=1.0, epsilon=math.inf),
+]
+
+
+@pytest.mark.parametrize("other", OTHERS, ids=lambda one: type(one).__name__)
+@pytest.mark.parametrize("model", MODELS, ids=lambda one: type(one).__name__)
+def test_a_training_between_the_accesses_of_another_changes_nothing(model, other, monkeypatch):
+    """Threads may train on one table at once: what each keeps per row is its own."""
+    table, total, calls = protect(X, Y, schema=SCHEMA), TableSource.total, []
+
+    def fitted():
+        return answers(type(model)(**model.get_params() | {"epsilon": math.inf}).fit_table(table))
+
+    def interrupted(*args, **kwargs):
+        calls.append(1)
+        if len(calls) == 5:
+            type(other)(**other.get_params()).fit_table(table)
+        return total(*args, **kwargs)
+
+    alone = fitted()
+    monkeypatch.setattr(TableSource, "total", interrupted)
+    assert (fitted() == alone).all()
+    assert len(calls) > 5
 
 
 def test_a_table_is_paid_like_rows():

@@ -85,12 +85,16 @@ class Exposure:
         Public bounds, above 0: what is outside counts as the bound.
     place : int
         Where it stands among the columns.
+    whole, missing : bool
+        What the schema said of it besides.
     """
 
     name: str
     lower: float
     upper: float
     place: int
+    whole: bool = False
+    missing: bool = True
 
     def __post_init__(self) -> None:
         if not (0 <= self.place < 2**31 and 0 < self.lower < self.upper < math.inf):
@@ -107,13 +111,16 @@ class Exposure:
         assert isinstance(column, Number)
         assert column.lower is not None
         assert column.upper is not None
-        return cls(aim.exposure, column.lower, column.upper, list(schema).index(aim.exposure))
+        place = list(schema).index(aim.exposure)
+        said = column.whole, column.missing
+        return cls(aim.exposure, column.lower, column.upper, place, *said)
 
     def join(self, schema: Schema) -> Schema:
         """The columns of rows: those of the terms, with the exposure at its place."""
         names = list(schema)
         names.insert(self.place, self.name)
-        return schema.with_column(self.name, Number(self.lower, self.upper)).select(names)
+        column = Number(self.lower, self.upper, whole=self.whole, missing=self.missing)
+        return schema.with_column(self.name, column).select(names)
 
     def read(self, exposure: object, X: object, rows_schema: Schema, rows: int) -> Floats:
         """Exposures of public rows, as an array, a number, or the name of their column, (rows,)."""

@@ -69,6 +69,7 @@ _CHOICE, _GRIDS = 0.04, 0.01
 _NUMBER_WEIGHT = 3.0
 """A tree of counts has three levels: this gives its nodes the noise of a level of a category."""
 
+_LARGEST_BOUND = 1e150
 _ROUNDS, _REGRESSION_ROUNDS, _EPOCHS = 20, 26, 300
 _FEWEST_BINS, BINS_BELOW, _MOST_BINS = 6, 32, 96
 _ROWS_PER_BIN = 200
@@ -229,11 +230,23 @@ def choose_bins(rows: float, scarce: float, noise: float) -> int:
     return int(np.clip(scarce / noise, _FEWEST_BINS, most)) if noise > 0 else most
 
 
+def _check_bounds(target: object) -> None:
+    """Refuse bounds whose square, a variance, no number holds."""
+    if isinstance(target, Number) and target.lower is not None and target.upper is not None:
+        largest = max(abs(target.lower), abs(target.upper))
+        if largest > _LARGEST_BOUND:
+            raise SchemaError(
+                f"The target's bounds reach to {largest:g}: give it in a larger unit, with bounds "
+                f"of at most {_LARGEST_BOUND:g}."
+            )
+
+
 def check(schema: Schema, settings: Settings) -> None:
     """Refuse what no fit can do before anything is spent."""
     check_columns_and_classes(schema)
     target = schema.target
     check_aim(settings.aim, schema)
+    _check_bounds(target)
     if settings.method == "cyclic":
         if settings.objective != "squared":
             raise SettingError("The 'objective' needs method='rounds'.")

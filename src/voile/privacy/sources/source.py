@@ -58,6 +58,14 @@ class RowSource(ABC):
     def with_schema(self, schema: Schema) -> RowSource:
         """The same rows, encoded by a schema that knows more."""
 
+    def apart(self) -> RowSource:
+        """The same rows with a place of their own for what is kept per row.
+
+        Two jobs on one table would otherwise overwrite each other's bins or points between two
+        accesses, and what a query's bound rests on would be another job's.
+        """
+        return self.with_schema(self.schema)
+
     def total(
         self, query: Query, grid: float, *, rate: float = 1.0, forgiving: bool = False
     ) -> NDArray[np.int64]:

@@ -74,6 +74,12 @@ class TableSource(RowSource):
         other._start(self._picked, schema)
         return other
 
+    def apart(self) -> TableSource:
+        """Codes of categories are the same under the same schema: they are not made again."""
+        other = self.with_schema(self.schema)
+        other._codes = self._codes
+        return other
+
     def blocks(self, columns: Collection[str]) -> Iterator[Block]:
         """Slices of a fixed number of rows."""
         for index in range(len(self._kept)):

@@ -423,3 +423,21 @@ def test_what_cannot_be_is_refused_before_anything_is_spent(target, settings, to
 def test_classifiers_have_no_objective():
     with pytest.raises(TypeError):
         EBMClassifier(objective="poisson")
+
+
+def test_bounds_whose_squares_no_number_holds_are_refused_before_anything_is_paid():
+    ledger = Ledger(Budget(1, 1e-6))
+    schema = Schema({"x": Number(0, 1)}, target=Number(0, 1e160))
+    with pytest.raises(SchemaError, match="larger unit"):
+        EBMRegressor(epsilon=1, delta=1e-6, schema=schema, ledger=ledger).fit({"x": [0.5]}, [1e159])
+    assert not ledger.history()
+
+
+def test_rows_of_a_model_have_the_exposure_as_the_schema_has_it(tmp_path):
+    exposure = Number(1, 13, whole=True, missing=False)
+    schema = Schema({"x": Number(0, 1), "e": exposure}, target=Number(0, 5))
+    model = EBMRegressor(epsilon=1, schema=schema, objective="poisson", exposure="e")
+    model.fit({"x": [0.1, 0.9] * 200, "e": [1, 2] * 200}, [0, 1] * 200)
+    assert model.model_.rows_schema["e"] == exposure
+    model.save(tmp_path / "model.voile")
+    assert voile.load(tmp_path / "model.voile").model_.rows_schema["e"] == exposure
