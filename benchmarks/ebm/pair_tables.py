@@ -133,6 +133,35 @@ def nearly_explained(rng: Generator, n: int) -> Drawn:
     return Drawn(f, np.clip(y, 0, 99), ())
 
 
+def idle(rng: Generator, n: int) -> Drawn:
+    """A number that a few columns explain, but for one row in twenty where it is about 0, which one
+    column tells (like cpu_act); 8,192 rows at most."""
+    return _idle(rng, n, told_by=1)
+
+
+def idle_by_three(rng: Generator, n: int) -> Drawn:
+    """The same, told by three columns, each of which tells four of five such rows."""
+    return _idle(rng, n, told_by=3)
+
+
+def _idle(rng: Generator, n: int, told_by: int) -> Drawn:
+    n = min(n, 8_192)
+    load = rng.gamma(1.0, 1.0, n)
+    mix = np.random.default_rng(5).uniform(0.2, 1.0, 21)
+    noise = 0.6 * rng.standard_normal((n, 21))
+    x = np.exp(1.5 * mix * np.log1p(load)[:, None] + noise) ** 1.5
+    y = 97 - 2.2 * np.log1p(x[:, 0]) ** 1.3 - 1.5 * np.log1p(x[:, 1]) - 1.5 * np.log1p(x[:, 2])
+    rest = rng.random(n) < 0.05
+    y = np.where(rest, rng.uniform(0, 3, n), y - 0.02 * x[:, 3] + 1.5 * rng.standard_normal(n))
+    if told_by == 1:
+        x[:, 5] = np.where(rest, rng.uniform(0, 60, n), 60 + 3 * x[:, 5])
+    else:
+        for k in range(5, 5 + told_by):
+            x[:, k] = np.where(rest & (rng.random(n) < 0.8), rng.uniform(300, 2000, n), x[:, k])
+    f = pd.DataFrame(x, columns=[f"x{j:02}" for j in range(21)])
+    return Drawn(f, np.clip(y, 0, 99))
+
+
 def additive(rng: Generator, n: int) -> Drawn:
     """A number that is a sum of curves of eight of twelve columns."""
     f = _normals(rng, n, 12)
@@ -264,7 +293,7 @@ TABLES: dict[str, tuple[str, Callable[[Generator, int], Drawn]]] = {
         make.__name__: ("regression", make)
         for make in (
             *(friedman1, friedman2, planes, switches, arm, places),
-            *(nearly_explained, additive, related, skewed),
+            *(nearly_explained, idle, idle_by_three, additive, related, skewed),
         )
     },
     **{

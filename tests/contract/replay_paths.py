@@ -50,7 +50,7 @@ from voile import (
     summarize,
 )
 from voile.errors import NothingFound
-from voile.models.ebm import joined_pairs, pair_choice
+from voile.models.ebm import joined_pairs, pair_choice, tails
 from voile.privacy.events import Approximate, Gaussian, Laplace, Plan, PoissonGaussian, Pure
 from voile.privacy.mechanisms import (
     aggregate_mean,
@@ -164,6 +164,16 @@ def chosen_pairs(run):
             return run(rows, ledger)
 
     return run_choosing
+
+
+def wide_rounds(run):
+    """The same run where most rounds are asked with a clip that hides next to nothing."""
+
+    def run_wide(rows, ledger):
+        with patch.object(tails.WideClip, "is_for", lambda clip, number: number > 2):
+            return run(rows, ledger)
+
+    return run_wide
 
 
 def dated(run):
@@ -688,6 +698,29 @@ def make_paths():
             (_SUMS, "EBMRegressor"),
             NUMBER,
             fast=3,
+        ),
+        Path(
+            "EBM of a number with rare far rows",
+            wide_rounds(fit(EBMRegressor, target=NUMBER, rounds=6, bins=4)),
+            (_SUMS, "EBMRegressor"),
+            NUMBER,
+            fast=2,
+        ),
+        Path(
+            "EBM of a number with rare far rows, of people, of a pair",
+            wide_rounds(
+                fit(
+                    EBMRegressor,
+                    target=NUMBER,
+                    people=2,
+                    rounds=6,
+                    bins=4,
+                    interactions=[("u", "c")],
+                )
+            ),
+            (_SUMS, "EBMRegressor"),
+            NUMBER,
+            near=people_of,
         ),
         Path(
             "EBM of counts with an exposure",

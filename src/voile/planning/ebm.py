@@ -53,7 +53,7 @@ from voile.planning.pairs import (
 from voile.planning.verdict import Rule
 from voile.privacy.budget import Budget
 from voile.privacy.calibrate import calibrate
-from voile.privacy.discovery.histogram import CLEAR, DEPTH, FANOUT
+from voile.privacy.discovery.histogram import CLEAR, DEPTH, FANOUT, MERGED
 from voile.privacy.events import Plan
 from voile.schema import Category
 from voile.schema.columns import Column
@@ -366,7 +366,7 @@ def _intervals(rows: float, most: int, error: float) -> int:
     nodes = FANOUT
     while nodes < FANOUT**DEPTH and rows / nodes > limit:
         nodes *= FANOUT
-    least = max(rows / most, CLEAR * error, 0.5)
+    least = max(rows / most, MERGED * error, 0.5)
     # A bin is closed by the node that makes it full: half a node too many on average.
     each = max(least * nodes / rows + 0.5, 1.0)
     return max(round(nodes / each), 1)

@@ -167,6 +167,10 @@ class LinearLoss:
         self.gain = gain
         self.second_moment = second_moment
 
+    def moment(self, cap: float) -> float:
+        """How far the fit is off, to compare two of them: the typical residual, squared."""
+        return self.typical**2
+
     def response(self, intercept: Floats, scores: Floats, spread: Floats) -> Floats:
         """Linear."""
         return intercept + scores
@@ -184,7 +188,25 @@ class SquaredLoss(LinearLoss):
     """Numbers scaled to [-1, 1]: residuals clipped to ``cap``, which falls as the fit improves.
 
     The slope is the released share of residuals that the cap leaves as they are.
+
+    Parameters
+    ----------
+    sizes, rows : ndarray of shape (cells,)
+        Absolute residuals, and the estimated share of rows of each size.
     """
+
+    def __init__(
+        self, cap: float, gain: float, typical: float, sizes: Floats, rows: Floats
+    ) -> None:
+        self._sizes, self._rows = sizes, rows
+        super().__init__(cap, gain, max(self.moment(cap), cap**2 * 1e-3), typical)
+
+    def moment(self, cap: float) -> float:
+        """Mean square of the residuals, clipped to any cap.
+
+        Typical residuals may grow while far ones shrink: a fit is better by all of them.
+        """
+        return float(self._rows @ np.minimum(self._sizes, cap) ** 2)
 
 
 def start_of(link: Link, target: TargetFacts) -> tuple[TrainingLoss, Floats, float]:
@@ -252,7 +274,7 @@ def squared_loss(
     """
     total = masses.sum()
     if total <= 0:
-        return SquaredLoss(2.0, 1.0, 1.0, 2.0)
+        return SquaredLoss(2.0, 1.0, 2.0, np.ones(1), np.ones(1))
     # Noised masses may be negative; their running sum is unbiased, and made to rise.
     below = np.maximum.accumulate(np.cumsum(masses) / total)
     # Between the ends of two cells the share of rows is taken to rise evenly.
@@ -273,5 +295,4 @@ def squared_loss(
         # Of clips that cost the same, the smallest: rounding decides nothing.
         best = int(np.flatnonzero(costs <= costs.min() * (1.0 + 1e-6))[0])
         cap, inside = float(caps[best]), float(shares[best])
-    moment = float(rows @ np.minimum(sizes, cap) ** 2)
-    return SquaredLoss(cap, inside, max(moment, cap**2 * 1e-3), typical)
+    return SquaredLoss(cap, inside, typical, sizes, rows)

@@ -22,6 +22,23 @@ SCALES: Floats = np.array([0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0])
 _TYPICAL, _SPREAD = 0.25, 2.0
 """Centre and width (of the logarithm) of the prior on that variance."""
 
+
+@dataclass(frozen=True, eq=False)
+class Scales:
+    """Variances of the scores that are averaged over, relative to the loss's unit, and their prior.
+
+    Attributes
+    ----------
+    values, logs : ndarray of shape (scales,)
+        The variances, and the logarithms of their weights.
+    """
+
+    values: Floats
+    logs: Floats
+
+
+USUAL = Scales(SCALES, -(np.log(SCALES / _TYPICAL) ** 2) / (2 * _SPREAD**2))
+
 PRIOR_LENGTH = 1.0
 """Distance over which scores vary together, as a part of all bins."""
 
@@ -177,6 +194,7 @@ def smooth(
     weights: Floats,
     noise_variance: float,
     unit: float,
+    scales: Scales = USUAL,
 ) -> Smoothed:
     """How to smooth noised sums, linearised at the present scores, each output by itself.
 
@@ -193,6 +211,7 @@ def smooth(
         Variance of the noise on the averaged sums, before its shape.
     unit : float
         Typical variance of the scores.
+    scales : Scales
     """
     kind = _smooth_plain if smoother.root is None else _smooth_shaped
     bins, outputs = residual.shape
@@ -204,7 +223,9 @@ def smooth(
         left, now, slope, scatter = (
             np.ascontiguousarray(one[:, own].T) for one in (residual, scores, curvature, variance)
         )
-        parts.append(kind(smoother, left, now, slope, scatter, weights, noise_variance, unit))
+        parts.append(
+            kind(smoother, left, now, slope, scatter, weights, noise_variance, unit, scales)
+        )
     if len(parts) == 1:
         return parts[0]
     return Smoothed(
@@ -224,17 +245,18 @@ def _smooth_plain(
     weights: Floats,
     noise_variance: float,
     unit: float,
+    scales: Scales,
 ) -> Smoothed:
     """`smooth` for bins without an order; arrays of shape (outputs, bins)."""
     inverse = 1.0 / (noise_variance * smoother.noise + variance)
     precision = curvature**2 * inverse
     pull = precision * scores + curvature * inverse * residual
     pull = pull - precision * (pull.sum(axis=1) / precision.sum(axis=1))[:, None]
-    scales, kept = _shrink(precision, pull, unit)
+    found, kept = _shrink(precision, pull, unit, scales)
     response = kept * curvature * inverse
     reach = (response * curvature) @ weights
     level = weights * response / np.maximum(reach, 1e-300)[:, None]
-    return Smoothed(response, level, scales, kept)
+    return Smoothed(response, level, found, kept)
 
 
 def _smooth_shaped(
@@ -246,6 +268,7 @@ def _smooth_shaped(
     weights: Floats,
     noise_variance: float,
     unit: float,
+    scales: Scales,
 ) -> Smoothed:
     """`smooth` for bins in an order; arrays of shape (outputs, bins)."""
     assert smoother.root is not None
@@ -260,12 +283,12 @@ def _smooth_shaped(
     spectrum, vectors = np.linalg.eigh(smoother.root.T @ precision @ smoother.root)
     basis = smoother.root @ vectors
     turned = basis.transpose(0, 2, 1)
-    scales, kept = _shrink(np.maximum(spectrum, 0.0), _apply(turned, pull), unit)
+    found, kept = _shrink(np.maximum(spectrum, 0.0), _apply(turned, pull), unit, scales)
     response = (basis * kept[:, None, :]) @ turned @ (curvature[:, :, None] * inverse)
     reach = weights @ _apply(response, curvature)[:, :, None]
     level = (weights @ response) / np.maximum(reach, 1e-300)
     spread = (basis**2 * kept[:, None, :]).sum(axis=2)
-    return Smoothed(response, level, scales, spread)
+    return Smoothed(response, level, found, spread)
 
 
 def _apply(matrices: Floats, vectors: Floats) -> Floats:
@@ -273,16 +296,18 @@ def _apply(matrices: Floats, vectors: Floats) -> Floats:
     return np.asarray(np.matmul(matrices, vectors[:, :, None])[:, :, 0])
 
 
-def _shrink(spectrum: Floats, projected: Floats, unit: float) -> tuple[Floats, Floats]:
+def _shrink(
+    spectrum: Floats, projected: Floats, unit: float, scales: Scales
+) -> tuple[Floats, Floats]:
     """Mean prior variance, (outputs,), and what is kept of each direction, (outputs, bins).
 
     Averaged over the candidates by their likelihood.
     """
-    taus = SCALES * unit
+    taus = scales.values * unit
     shrunk = 1.0 / (1.0 / taus[:, None] + spectrum[:, None, :])
     likelihood = 0.5 * (projected[:, None, :] ** 2 * shrunk).sum(axis=2)
     likelihood -= 0.5 * np.log1p(taus[:, None] * spectrum[:, None, :]).sum(axis=2)
-    likelihood -= np.log(SCALES / _TYPICAL) ** 2 / (2 * _SPREAD**2)
+    likelihood += scales.logs
     chance = np.exp(likelihood - likelihood.max(axis=1, keepdims=True))
     chance /= chance.sum(axis=1, keepdims=True)
     return np.asarray(chance @ taus), np.matmul(chance[:, None, :], shrunk)[:, 0, :]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,6 +75,11 @@ class TermState:
             gained = before * self.settled_sums + fresh * sums
             self.settled_sums = gained / self.settled_weight
 
+    def count_less(self, factor: float) -> None:
+        """Let the sums so far weigh less beside those to come."""
+        self.weight *= factor
+        self.settled_weight *= factor
+
     def restate(self, old: Floats, new: Floats, ratio: Floats) -> None:
         """Put the sums in terms of another loss, linearly around the present scores.
 
@@ -121,6 +127,24 @@ class TermState:
 
 
 @dataclass(frozen=True, eq=False)
+class MoreOfTerm:
+    """What is added to the curve of a column, all of shape (bins,).
+
+    Attributes
+    ----------
+    scores : ndarray
+    noise : ndarray
+        Their variance by the noise.
+    variance : ndarray
+        Their variance around the truth.
+    """
+
+    scores: Floats
+    noise: Floats
+    variance: Floats
+
+
+@dataclass(frozen=True, eq=False)
 class ReleasedTerms:
     """Released scores: shape (cells, outputs), with their standard errors by the noise.
 
@@ -136,6 +160,37 @@ class ReleasedTerms:
     whole_intercept_errors: Floats | None = None
     evidence: tuple[TermEvidence, ...] | None = None
     pairs: tuple[ReleasedPair, ...] = ()
+
+    def with_more(
+        self, more: Sequence[MoreOfTerm], scores: Floats, level: float, variance: float
+    ) -> ReleasedTerms:
+        """With what was added to the columns' only scores, and a level and its variance."""
+        assert self.whole_errors is not None
+        assert self.whole_intercept_errors is not None
+        assert self.evidence is not None
+        last = sum(len(one.scores) for one in more)
+        errors, whole = self.standard_errors.copy(), self.whole_errors.copy()
+        noise = np.concatenate([one.noise for one in more])
+        around = np.concatenate([one.variance for one in more])
+        errors[:last, 0] = np.sqrt(errors[:last, 0] ** 2 + noise)
+        whole[:last, 0] = np.sqrt(whole[:last, 0] ** 2 + around)
+        evidence = [
+            replace(
+                told,
+                estimates=told.estimates + one.scores[:, None],
+                sampling_variances=told.sampling_variances + one.variance[:, None],
+            )
+            for told, one in zip(self.evidence, more, strict=False)
+        ]
+        return replace(
+            self,
+            scores=scores,
+            standard_errors=errors,
+            intercept=self.intercept + level,
+            whole_errors=whole,
+            whole_intercept_errors=np.sqrt(self.whole_intercept_errors**2 + variance),
+            evidence=(*evidence, *self.evidence[len(more) :]),
+        )
 
 
 def start_term(

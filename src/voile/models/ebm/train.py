@@ -36,6 +36,7 @@ from voile.models.ebm.queries import (
     SIZE_CUTS,
     BinLayout,
     ResidualSizes,
+    ResidualSums,
 )
 from voile.models.ebm.score_steps import ScoreSteps
 from voile.models.ebm.settings import (
@@ -44,6 +45,7 @@ from voile.models.ebm.settings import (
     SIZES_ACCESS,
     size_rounds,
 )
+from voile.models.ebm.tails import Tails, WideClip, pooled, wide_clip
 from voile.models.ebm.terms import ReleasedTerms, weigh_term
 from voile.models.ebm.training_state import LARGEST_SPREAD
 from voile.privacy.grant import Grant
@@ -76,8 +78,11 @@ _SMOOTHED_ANEW, _EVERY = 4, 3
 """The first rounds, and then every third and the last, choose anew how strongly to smooth; it
 changes little in between, and costs more than the pass over a hundred thousand rows."""
 
+_WIDE_FROM = 3
+"""First round that may be asked with a wide clip (regression): sizes were looked at twice."""
+
 _WORSE = 1.5
-"""Growth of the typical residual, relative to the best one, that counts as having been misled."""
+"""Growth of the residuals, relative to the best one, that counts as having been misled."""
 
 
 def train(
@@ -136,7 +141,10 @@ class _Training(ScoreSteps):
                 self._share_out(first=number == 0)
             self.settled = number >= int(_SETTLING[self.layout.residual] * self.rounds)
             anew = number < _SMOOTHED_ANEW or number % _EVERY == 0 or number == self.rounds - 1
-            self._round(first=number == 0, anew=anew or 0 <= since < _SMOOTHED_ANEW)
+            if self.wide is not None and self._is_wide(number):
+                self._wide_round(self.wide)
+            else:
+                self._round(first=number == 0, anew=anew or 0 <= since < _SMOOTHED_ANEW)
             if number >= self.rounds - averaged:
                 kept.append((self.scores, self.intercept))
             progress(number + 1)
@@ -150,6 +158,8 @@ class _Training(ScoreSteps):
         evidence = tuple(self._weigh(k, noisy=not exact) for k in range(self._term_count))
         sampled = np.hypot(noise * (not exact), self._intercept_sampling())
         released = ReleasedTerms(scores, errors, intercept, noise, whole, sampled, evidence)
+        if self.tails is not None and self.wide is not None:
+            released = self._with_tails(self.tails, self.wide, released)
         return released if self.joined is None else self.joined.part_from(released)
 
     def _weigh(self, k: int, *, noisy: bool) -> TermEvidence:
@@ -181,14 +191,17 @@ class _Training(ScoreSteps):
         if not isinstance(loss, LinearLoss):
             self._restate(loss)
             return
-        if self.best is not None and loss.typical > _WORSE * self.best[0]:
+        if self.best is not None and _is_worse(loss, self.best[0], _WORSE):
             # Noised pairs can mislead: go back, and trust them less from here on.
-            self.scores, self.intercept, self.loss = self.best[1:]
+            self.loss, self.scores, self.intercept = self.best
             self.swept /= 2.0
             return
+        # Sums with a smaller clip are precise, and hide what a larger one is to show.
+        for term in self.terms:
+            term.count_less(min(1.0, (self.loss.cap / loss.cap) ** 2))
         self.loss = loss
-        if self.best is None or loss.typical <= self.best[0]:
-            self.best = (loss.typical, self.scores, self.intercept, loss)
+        if self.best is None or not _is_worse(loss, self.best[0]):
+            self.best = (loss, self.scores, self.intercept)
 
     def _restate(self, loss: TrainingLoss) -> None:
         """Take another loss of the same kind: what was released so far is put in its terms."""
@@ -220,7 +233,51 @@ class _Training(ScoreSteps):
         prices = ClipPrices.of(scale, rows, terms, release.standard_error)
         told = (edges[1:] + edges[:-1]) / 2, release.values[:-1], edges[1:]
         self.choosing = squared_loss(*told)
-        return squared_loss(*told, prices)
+        narrow = squared_loss(*told, prices)
+        self.sizes = release if self.sizes is None else pooled(self.sizes, release)
+        told = told[0], self.sizes.values[:-1], told[2]
+        self.wide = wide_clip(*told, self.sizes.standard_error, narrow)
+        return narrow
+
+    def _is_wide(self, number: int) -> bool:
+        """Whether a round is used for what the narrow clip hides."""
+        return self.wide is not None and number >= _WIDE_FROM and self.wide.is_for(number)
+
+    def _wide_round(self, wide: WideClip) -> None:
+        """Sums with a clip that hides next to nothing."""
+        if self.tails is None:
+            place = self.layout.offsets, self.target.rows
+            self.tails = Tails(self.terms, self.bins, *place, self.pairs)
+        tails = self.tails
+        deviation = self.deviation * self.loss.gain / self.loss.cap * wide.cap / wide.inside
+        mixing, unmixing = tails.share_out(deviation)
+        none = [np.zeros((0, one.size), dtype=np.int64) for one in self._cells()]
+        scores, level = self.scores.copy(), self.intercept + tails.level
+        scores[: len(tails.scores), 0] += tails.scores
+        state = scores, level, wide.cap, (*mixing, *none), self._cells()
+        release = gaussian_sum(
+            self.table, ResidualSums(self.layout, *state), self.grant.take(ROUNDS_ACCESS)
+        )
+        values = release.values * 2.0**MIXING_BITS / wide.inside
+        sums = [
+            _times(one, values[self.layout.part(k)][:, None])[:, 0]
+            for k, one in enumerate(unmixing)
+        ]
+        curves = self._curves()[:, 0]
+        tails.take_in(sums, deviation**2, curves + tails.scores, float(level[0]))
+        tails.solve(curves, float(self.intercept[0]), wide)
+
+    def _with_tails(self, tails: Tails, wide: WideClip, released: ReleasedTerms) -> ReleasedTerms:
+        """Curves and intercept with what the narrow clip hid."""
+        tails.solve(self._curves()[:, 0], float(self.intercept[0]), wide)
+        told = tails.told(self.multiplier > 0.0)
+        scores = released.scores.copy()
+        for k, one in enumerate(told):
+            own = scores[self._at(k), 0] + one.scores
+            if self.shape is not None:
+                own = self.shape(k, own, self.terms[k].counts)
+            scores[self._at(k), 0] = own
+        return released.with_more(told, scores, tails.level, tails.level_variance)
 
     def _now(self) -> ScoresNow:
         spread = min(float(self._spreads().sum()), LARGEST_SPREAD)
@@ -268,8 +325,8 @@ class _Training(ScoreSteps):
         cells = self.joined.cell_count
         self.scores = np.vstack([self.scores, np.zeros((cells, self.outputs))])
         if self.best is not None:
-            cap, scores, intercept, loss = self.best
-            self.best = (cap, np.vstack([scores, np.zeros((cells, self.outputs))]), intercept, loss)
+            loss, scores, intercept = self.best
+            self.best = (loss, np.vstack([scores, np.zeros((cells, self.outputs))]), intercept)
         self.offsets = self.joined.offsets
         self.terms = [*self.terms, *self.joined.states]
 
@@ -312,6 +369,12 @@ class _Training(ScoreSteps):
         self.scores = self.scores + steps
         if not first or self.linear:
             self._move_intercept(np.array(totals), np.array(doubts), spreads)
+
+
+def _is_worse(loss: LinearLoss, than: LinearLoss, times: float = 1.0) -> bool:
+    """Whether residuals are larger than others, by so much."""
+    cap = max(loss.cap, than.cap)
+    return loss.moment(cap) > times**2 * than.moment(cap)
 
 
 def _times(matrix: Floats, values: Floats) -> Floats:

@@ -13,12 +13,14 @@ from voile.models.ebm.joined_pairs import (
     JoinedPairs,
 )
 from voile.models.ebm.losses import (
+    LinearLoss,
     TrainingLoss,
     start_of,
 )
 from voile.models.ebm.misses import Misses
 from voile.models.ebm.objective_losses import ExposureFacts, start_of_aim
 from voile.models.ebm.objectives import Residual
+from voile.models.ebm.pair_cells import PairCells
 from voile.models.ebm.pairs import ColumnPairs, PairCounts, group_bins
 from voile.models.ebm.queries import (
     BinLayout,
@@ -28,10 +30,11 @@ from voile.models.ebm.settings import (
     PAIRS_ACCESS,
     ROUNDS_ACCESS,
 )
+from voile.models.ebm.tails import Tails, WideClip
 from voile.models.ebm.terms import TermState, start_term
 from voile.privacy.events import Gaussian
 from voile.privacy.grant import Grant
-from voile.privacy.mechanisms import gaussian_sum
+from voile.privacy.mechanisms import Release, gaussian_sum
 from voile.privacy.vault import PrivateTable
 
 Floats = NDArray[np.float64]
@@ -90,9 +93,12 @@ class TrainingState:
         self.discount = DISCOUNT[layout.residual]
         self.settled = False
         self.swept = 1.0
-        self.best: tuple[float, Floats, Floats, TrainingLoss] | None = None
+        self.best: tuple[LinearLoss, Floats, Floats] | None = None
         self.pairs = self._release_pairs(bins) if PAIRS_ACCESS in grant.plan else None
         self.intercept_variance = np.zeros(self.outputs)
+        self.sizes: Release | None = None
+        self.wide: WideClip | None = None
+        self.tails: Tails | None = None
 
     def _multiplier(self, access: str) -> float:
         event = self.grant.plan[access]
@@ -116,9 +122,11 @@ class TrainingState:
         return max(scale, 1e-2 * self.loss.cap) / self.loss.gain
 
     def _query(self, mixing: tuple[NDArray[np.int64], ...]) -> ResidualSums:
-        cells = self.joined.cells if self.joined else ()
         state = self.scores, self.intercept, self.loss.cap
-        return ResidualSums(self.layout, *state, mixing, cells, self.loss.width)
+        return ResidualSums(self.layout, *state, mixing, self._cells(), self.loss.width)
+
+    def _cells(self) -> tuple[PairCells, ...]:
+        return self.joined.cells if self.joined else ()
 
     def _term(self, one: ColumnBins) -> TermState:
         noise = self.deviation**2 * self._term_count / self.rounds

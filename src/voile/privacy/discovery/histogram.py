@@ -16,8 +16,9 @@ DEPTH = 3
 CELLS: int = FANOUT**DEPTH
 """Cells of the tree."""
 
-CLEAR = 4.0
-"""A node is split when its count stands this many standard errors clear of zero."""
+CLEAR, MERGED = 4.0, 3.0
+"""A node is split when its count stands this many standard errors clear of zero; bins of equal mass
+have this many standard errors of a node at least."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +138,7 @@ class Histogram:
             left = float(counts[~spike].sum())
             # Never below half a row: without noise, gaps between few rows would all stay bins.
             target = max(
-                left / max(bins - int(spike.sum()), bins // 8, 1), CLEAR * self.node_error, 0.5
+                left / max(bins - int(spike.sum()), bins // 8, 1), MERGED * self.node_error, 0.5
             )
             more = ~spike & (counts > target)
             if not more.any():

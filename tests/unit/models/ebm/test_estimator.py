@@ -37,12 +37,15 @@ WEIGHTS = {
     "check_all_zero_sample_weights_error": "Whether a fit fails may not depend on private weights.",
 }
 
+GRID = {
+    "check_sample_weight_equivalence_on_dense_data": (
+        "Sums are whole units of a grid, so that they are exact: equal to 1e-6, tested below."
+    ),
+}
 EXPECTED_FAILURES = {
     "EBMClassifier": {
         **WEIGHTS,
-        "check_sample_weight_equivalence_on_dense_data": (
-            "Sums are whole units of a grid, so that they are exact: equal to 1e-6, tested below."
-        ),
+        **GRID,
         "check_estimators_empty_data_messages": EMPTY,
         "check_classifiers_regression_target": (
             "Whether a target is refused may not depend on its values: classes come from the "
@@ -51,6 +54,7 @@ EXPECTED_FAILURES = {
     },
     "EBMRegressor": {
         **WEIGHTS,
+        **GRID,
         "check_estimators_empty_data_messages": EMPTY,
         "check_supervised_y_no_nan": (
             "Whether a fit fails may not depend on a value: an infinite target is moved to its "
