@@ -14,6 +14,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from voile.models.ebm.side_by_side import side_by_side
+
 Floats = NDArray[np.float64]
 
 SCALES: Floats = np.array([0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0])
@@ -339,13 +341,15 @@ def share_out(
     ndarray of shape (terms,)
         Positive, sum 1.
     """
-    gains = []
-    for smoother, slope, weight in zip(smoothers, curvatures, weights, strict=True):
-        if smoother.root is None:
-            gains.append((slope**2 * precision, weight))
-            continue
-        values, spread = _directions(smoother, slope.tobytes())
-        gains.append((np.maximum(values, 0.0) * precision, weight @ spread))
+
+    def gain(k: int) -> tuple[Floats, Floats]:
+        """How precisely a term's directions are told, and how much each weighs."""
+        if smoothers[k].root is None:
+            return curvatures[k] ** 2 * precision, weights[k]
+        values, spread = _directions(smoothers[k], curvatures[k].tobytes())
+        return np.maximum(values, 0.0) * precision, weights[k] @ spread
+
+    gains = side_by_side(gain, range(len(smoothers)))
     count = len(gains)
     # Terms of the same number of bins side by side: there are forty steps.
     alike = [

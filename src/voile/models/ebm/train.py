@@ -45,6 +45,7 @@ from voile.models.ebm.settings import (
     SIZES_ACCESS,
     size_rounds,
 )
+from voile.models.ebm.side_by_side import side_by_side
 from voile.models.ebm.tails import Tails, WideClip, pooled, wide_clip
 from voile.models.ebm.terms import ReleasedTerms, weigh_term
 from voile.models.ebm.training_state import LARGEST_SPREAD
@@ -359,7 +360,9 @@ class _Training(ScoreSteps):
 
         if self.joined is not None:
             self.joined.grow_older(self.discount)
-        told = [take_in(k) for k in range(len(self.terms))]
+        numbers = range(len(self.terms))
+        # What is smoothed as before takes less than to hand it over.
+        told = side_by_side(take_in, numbers) if anew else list(map(take_in, numbers))
         totals, doubts = [total for total, _ in told], [doubt for _, doubt in told]
         if self.pairs is not None:
             self._sweep_all(self.pairs, steps, spreads, anew)

@@ -30,6 +30,7 @@ from voile.models.ebm.settings import (
     PAIRS_ACCESS,
     ROUNDS_ACCESS,
 )
+from voile.models.ebm.side_by_side import side_by_side
 from voile.models.ebm.tails import Tails, WideClip
 from voile.models.ebm.terms import TermState, start_term
 from voile.privacy.events import Gaussian
@@ -85,7 +86,7 @@ class TrainingState:
             self.loss, self.intercept, self.unit = start_of(layout.link, target)
         self.multiplier = self._multiplier(ROUNDS_ACCESS)
         self.scores = np.zeros((int(layout.offsets[-1]), self.outputs))
-        self.terms = [self._term(one) for one in bins]
+        self.terms = side_by_side(self._term, bins)
         self.shares = np.full(len(self.terms), 1.0 / len(self.terms))
         self.mixing: tuple[NDArray[np.int64], ...] = ()
         self.unmixing: list[Floats] = []
