@@ -145,6 +145,17 @@ def speed_text(found: Findings) -> str:
             f"{found.races[0].cores} cores: ours uses all of them for its looks at the rows, the "
             "incumbent one for its rounds. How many times as fast depends on that, and on the rows."
         )
+        fewer = [
+            f"{race.name} {race.fewer_vectors['AVX2']:.1f} and {race.fewer_vectors['none']:.1f}"
+            for race in found.races
+            if race.fewer_vectors
+        ]
+        if fewer:
+            parts.append(
+                "The same beside the incumbent with AVX2 alone, and without vector instructions: "
+                + ", ".join(fewer)
+                + "."
+            )
     if found.answers is not None:
         told = ", ".join(
             f"{LABELS[model]} {millions:.1f}" for model, millions in found.answers.millions.items()

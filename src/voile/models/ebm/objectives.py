@@ -138,8 +138,9 @@ class Exposure:
             values = np.full(rows, given) if given.ndim == 0 else given
         if values.shape != (rows,):
             raise DataError(f"{_wanted_of(rows)} Got an array of shape {values.shape}.")
-        if not (values > 0).all():
-            bad = np.flatnonzero(~(values > 0))
+        good = (values > 0) & np.isfinite(values)
+        if not good.all():
+            bad = np.flatnonzero(~good)
             told = "missing" if np.isnan(values[bad[0]]) else f"{values[bad[0]]:g}"
             raise DataError(
                 f"{_wanted_of(rows)} That of row {bad[0] + 1} is {told}"

@@ -66,7 +66,10 @@ class ScoreSteps(TrainingState):
             term.scale = float(np.mean(term.smoothed.scales))
         scores = term.smoothed.scores(residual + slope * now, slope)
         if not self._is_column(k):
-            scores = self._joined.without_curves(k, scores)
+            if self.linear:
+                # Columns are solved for together with all that curves can say. Elsewhere each term
+                # moves by itself, and pairs help: their curves become the columns' at the end.
+                scores = self._joined.without_curves(k, scores)
         elif self.shape is not None:
             shaped = [self.shape(k, one, term.counts) for one in scores.T]
             scores = np.column_stack(shaped)

@@ -9,13 +9,12 @@ Sensitivity and accounting: docs/proofs/ebm.md.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from voile.models.ebm.binning import ColumnBins, TargetFacts
-from voile.models.ebm.evidence import TermEvidence
+from voile.models.ebm.doubts import Doubts
 from voile.models.ebm.interactions import WantedPairs, joining_round
 from voile.models.ebm.joined_pairs import (
     PAIR_SHARE_ROUNDS,
@@ -38,7 +37,6 @@ from voile.models.ebm.queries import (
     ResidualSizes,
     ResidualSums,
 )
-from voile.models.ebm.score_steps import ScoreSteps
 from voile.models.ebm.settings import (
     LEVEL_ACCESS,
     ROUNDS_ACCESS,
@@ -47,7 +45,7 @@ from voile.models.ebm.settings import (
 )
 from voile.models.ebm.side_by_side import side_by_side
 from voile.models.ebm.tails import Tails, WideClip, pooled, wide_clip
-from voile.models.ebm.terms import ReleasedTerms, weigh_term
+from voile.models.ebm.terms import ReleasedTerms
 from voile.models.ebm.training_state import LARGEST_SPREAD
 from voile.privacy.grant import Grant
 from voile.privacy.mechanisms import gaussian_sum
@@ -58,8 +56,12 @@ Floats = NDArray[np.float64]
 _TRUST = 1.5
 """Most that the largest changes of all terms may add up to in a round of classification."""
 
-_AVERAGED = 0.4
+_AVERAGED = 0.15
 """Part of the rounds, the last ones, whose scores are averaged (classification)."""
+
+_JOINED_DISCOUNT, _BEFORE_PAIRS = 0.8, 0.2
+"""With pairs, weight of a round relative to the next, and of what columns summed before them, when
+they had to speak for the pairs, too (classification)."""
 
 _SETTLING: dict[Residual, float] = {
     "logit": 0.3,
@@ -124,7 +126,7 @@ def train(
     return training.run(progress)
 
 
-class _Training(ScoreSteps):
+class _Training(Doubts):
     """The loop."""
 
     def run(self, progress: Callable[[int], None]) -> ReleasedTerms:
@@ -156,35 +158,13 @@ class _Training(ScoreSteps):
         noise = np.sqrt(self.intercept_variance)
         per_unit = self.table.weight_per_unit
         whole = np.concatenate([term.whole_errors(per_unit) for term in self.terms])
+        whole = np.hypot(whole, self._guessed() * scores)
         evidence = tuple(self._weigh(k, noisy=not exact) for k in range(self._term_count))
         sampled = np.hypot(noise * (not exact), self._intercept_sampling())
         released = ReleasedTerms(scores, errors, intercept, noise, whole, sampled, evidence)
         if self.tails is not None and self.wide is not None:
             released = self._with_tails(self.tails, self.wide, released)
         return released if self.joined is None else self.joined.part_from(released)
-
-    def _weigh(self, k: int, *, noisy: bool) -> TermEvidence:
-        """What the released sums say of a term by themselves."""
-        term, spread = self.terms[k], self._others(self._spreads(), k)
-        cross = self._cross()
-        left = 0.0 if cross is None or not self._is_column(k) else cross[self._at(k)]
-        base, per_unit = self._base(k), self.table.weight_per_unit
-        state = (term, self.loss, self.intercept, self._part(k) + base, spread, left, self.unit)
-        if self._is_column(k):
-            return weigh_term(*state).of_units(per_unit, noisy=noisy)
-        found = weigh_term(*state, np.asarray(base), self._joined.rows_of(k).part)
-        found = found.of_units(per_unit, noisy=noisy)
-        doubt = self._joined.doubt(k, self.scores)
-        return replace(found, sampling_variances=found.sampling_variances + doubt)
-
-    def _intercept_sampling(self) -> Floats:
-        """Standard deviation of the intercept by who was among the rows, shape (outputs,)."""
-        spread = np.minimum(self._spreads().sum(axis=0), LARGEST_SPREAD)[:, None]
-        zero, rows = np.zeros((1, self.outputs)), max(self.target.rows, 1.0)
-        scatter = self.loss.variance(self.intercept, zero, spread)[0]
-        slope = self.loss.curvature(self.intercept, zero, spread)[0]
-        per_unit = self.table.weight_per_unit
-        return np.asarray(np.sqrt(per_unit * scatter / rows) / np.maximum(slope, 1e-9))
 
     def _measure_residuals(self) -> None:
         """Set the clip of the next round by a noised histogram of absolute residuals."""
@@ -329,6 +309,10 @@ class _Training(ScoreSteps):
             loss, scores, intercept = self.best
             self.best = (loss, np.vstack([scores, np.zeros((cells, self.outputs))]), intercept)
         self.offsets = self.joined.offsets
+        if not self.linear:
+            self.discount = min(self.discount, _JOINED_DISCOUNT)
+            for term in self.terms:
+                term.count_less(_BEFORE_PAIRS)
         self.terms = [*self.terms, *self.joined.states]
 
     def _round(self, *, first: bool, anew: bool, access: str = ROUNDS_ACCESS) -> None:

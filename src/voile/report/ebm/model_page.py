@@ -187,14 +187,13 @@ def draw_importance(record: EBMExplanation) -> go.Figure:
     for k, output in enumerate(record.outputs):
         about = "" if single else f" ({plot_text(output)})"
         sizes = [float(term.importance[k]) for term in terms]
+        colour = theme.INK if single else theme.series_colour(k)
         figure.add_bar(
             x=sizes,
             y=heights,
             orientation="h",
             marker={
-                "color": [theme.WAS if term.is_nothing else theme.INK for term in terms]
-                if single
-                else theme.series_colour(k),
+                "color": [theme.WAS if term.is_nothing else colour for term in terms],
                 "pattern": {"shape": theme.series_pattern(k), "solidity": 0.4},
                 "line": {"color": "white", "width": 0.5},
             },

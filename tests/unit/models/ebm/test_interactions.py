@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from scipy.special import ndtr
+from scipy.special import expit, ndtr
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
 
@@ -295,3 +295,16 @@ def test_damaged_settings_of_a_file_are_refused(damaged, tmp_path):
 
     with pytest.raises(ModelError, match="interactions"):
         load(path)
+
+
+def test_a_pair_and_its_curves_are_found_together():
+    """Log-odds of a product: each curve is straight, however bent that of its column alone is."""
+    rng = np.random.default_rng(0)
+    X = {"age": rng.uniform(18, 95, 20_000), "dose": rng.uniform(0, 10, 20_000)}
+    truth = 0.03 * (X["age"] - 55) + 0.02 * (X["age"] - 55) * (X["dose"] - 5) - 1
+    y = (rng.random(20_000) < expit(truth)).astype(int)
+    schema = Schema({"age": Number(18, 95), "dose": Number(0, 10)}, target=Category([0, 1]))
+    model = EBMClassifier(epsilon=8, schema=schema).fit(X, y)
+    assert len(model.model_.pairs) == 1
+    # Without the pair 1.3.
+    assert np.sqrt(np.mean((model.decision_function(X) - truth) ** 2)) < 0.35

@@ -441,3 +441,9 @@ def test_rows_of_a_model_have_the_exposure_as_the_schema_has_it(tmp_path):
     assert model.model_.rows_schema["e"] == exposure
     model.save(tmp_path / "model.voile")
     assert voile.load(tmp_path / "model.voile").model_.rows_schema["e"] == exposure
+
+
+@pytest.mark.parametrize("odd", [np.inf, np.nan, 0.0, -1.0])
+def test_an_exposure_that_is_no_time_is_refused(odd, claims):
+    with pytest.raises(DataError, match="above 0"):
+        claims[0].predict(claims[1], exposure=odd)

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from voile import EBMRegressor, Number, Schema
+from voile import Category, EBMRegressor, Number, Schema
 from voile.models.ebm import train
 from voile.models.ebm.losses import squared_loss
 from voile.models.ebm.tails import WideClip, pooled, wide_clip
@@ -156,3 +156,25 @@ def test_older_sizes_count_less():
 def test_facts_of_a_wide_clip():
     assert WideClip(1.0, 1.0, 1.0, 0.5).is_for(5)
     assert not WideClip(1.0, 1.0, 1.0, 0.3).is_for(5)
+
+
+# -- bins without rows -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("largest", [1e3, 1e5])
+def test_bins_without_rows_make_nothing_clear(largest):
+    """A generous bound: the first rounds' noise is large, and stays where no rows speak against it.
+
+    Before, most of such trainings called the column clear by its bin for missing values.
+    """
+    schema = Schema({"a": Number(0, 1), "b": Category(["u", "v"])}, target=Number(0, largest))
+    clear = 0
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        X = {"a": rng.random(5000), "b": rng.choice(["u", "v"], 5000)}
+        model = fit(X, 10 * X["a"] + rng.standard_normal(5000), epsilon=1, schema=schema)
+        term = model.explain_global()["b"]
+        clear += term.verdict == "clear"
+        # Nobody's bins say that they may be nothing.
+        assert (1.96 * term.standard_errors[2:] >= np.abs(term.scores[2:])).all()
+    assert clear == 0
