@@ -233,17 +233,28 @@ class Tails:
         """What is added to the curves, shape (cells,)."""
         return np.concatenate([one.scores for one in self._columns])
 
-    def told(self, noisy: bool) -> list[MoreOfTerm]:
-        """What is added to each column; ``noisy``: whether there was noise."""
+    def told(self, clip: WideClip, per_unit: float, *, noisy: bool) -> list[MoreOfTerm]:
+        """What is added to each column.
+
+        Parameters
+        ----------
+        clip : WideClip
+            That was solved with.
+        per_unit : float
+            Largest total weight of one privacy unit, whose rows may all say the same.
+        noisy : bool
+            Whether there was noise.
+        """
         result = []
         for one in self._columns:
             assert one.smoothed is not None
             response, noise = one.smoothed.response[0], one.term.smoother.noise
-            spread = (
-                response**2 @ noise if noise.ndim == 1 else ((response @ noise) * response).sum(1)
-            )
-            variance = one.smoothed.variance[0]
-            result.append(MoreOfTerm(one.scores, noisy * spread * one.variance, variance))
+            covariance = np.diag(noise) if noise.ndim == 1 else noise
+            spread = ((response @ covariance) * response).sum(axis=1) * one.variance
+            # The smoothing takes rows for independent ones of weight 1.
+            more = (per_unit - 1.0) * clip.second_moment * (response**2 @ one.counts)
+            variance = one.smoothed.variance[0] + np.maximum(more, 0.0)
+            result.append(MoreOfTerm(one.scores, noisy * spread, variance))
         return result
 
 

@@ -144,7 +144,7 @@ class _Training(Doubts):
                 self._share_out(first=number == 0)
             self.settled = number >= int(_SETTLING[self.layout.residual] * self.rounds)
             anew = number < _SMOOTHED_ANEW or number % _EVERY == 0 or number == self.rounds - 1
-            if self.wide is not None and self._is_wide(number):
+            if self.wide is not None and number >= _WIDE_FROM and self.wide.is_for(number):
                 self._wide_round(self.wide)
             else:
                 self._round(first=number == 0, anew=anew or 0 <= since < _SMOOTHED_ANEW)
@@ -220,10 +220,6 @@ class _Training(Doubts):
         self.wide = wide_clip(*told, self.sizes.standard_error, narrow)
         return narrow
 
-    def _is_wide(self, number: int) -> bool:
-        """Whether a round is used for what the narrow clip hides."""
-        return self.wide is not None and number >= _WIDE_FROM and self.wide.is_for(number)
-
     def _wide_round(self, wide: WideClip) -> None:
         """Sums with a clip that hides next to nothing."""
         if self.tails is None:
@@ -251,14 +247,16 @@ class _Training(Doubts):
     def _with_tails(self, tails: Tails, wide: WideClip, released: ReleasedTerms) -> ReleasedTerms:
         """Curves and intercept with what the narrow clip hid."""
         tails.solve(self._curves()[:, 0], float(self.intercept[0]), wide)
-        told = tails.told(self.multiplier > 0.0)
+        per_unit = self.table.weight_per_unit
+        told = tails.told(wide, per_unit, noisy=self.multiplier > 0.0)
         scores = released.scores.copy()
         for k, one in enumerate(told):
             own = scores[self._at(k), 0] + one.scores
             if self.shape is not None:
                 own = self.shape(k, own, self.terms[k].counts)
             scores[self._at(k), 0] = own
-        return released.with_more(told, scores, tails.level, tails.level_variance)
+        variance = tails.level_variance * max(per_unit, 1.0)
+        return released.with_more(told, scores, tails.level, variance)
 
     def _now(self) -> ScoresNow:
         spread = min(float(self._spreads().sum()), LARGEST_SPREAD)

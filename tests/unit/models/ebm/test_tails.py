@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from voile import Category, EBMRegressor, Number, Schema
-from voile.models.ebm import train
+from voile import Category, EBMRegressor, Number, Schema, Unit
+from voile.models.ebm import tails, train
 from voile.models.ebm.losses import squared_loss
 from voile.models.ebm.tails import WideClip, pooled, wide_clip
 from voile.privacy.mechanisms import Release
@@ -178,3 +178,23 @@ def test_bins_without_rows_make_nothing_clear(largest):
         # Nobody's bins say that they may be nothing.
         assert (1.96 * term.standard_errors[2:] >= np.abs(term.scores[2:])).all()
     assert clear == 0
+
+
+def test_people_with_several_rows_make_what_is_added_less_certain(monkeypatch):
+    told = []
+
+    class Listening(tails.Tails):
+        def told(self, clip, per_unit, *, noisy):
+            one, many = (super(Listening, self).told(clip, n, noisy=noisy) for n in (1.0, per_unit))
+            told.append((per_unit, one, many))
+            return many
+
+    monkeypatch.setattr(train, "Tails", Listening)
+    X, y = machines(8000)
+    schema = Schema(dict(SCHEMA), target=SCHEMA.target, unit=Unit(rows=3))
+    fit(X, y, schema=schema, epsilon=8)
+    (per_unit, one, many) = told[0]
+    assert per_unit == 3
+    for alone, together in zip(one, many, strict=True):
+        assert (together.variance >= alone.variance).all()
+    assert (many[3].variance > one[3].variance).any()
